@@ -1,0 +1,1 @@
+"""What changed between two saves of a run, and how it is written."""

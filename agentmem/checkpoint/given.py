@@ -1,0 +1,65 @@
+"""What an author or a provider's client hands over, as plain values: mappings, client objects, dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def optional(value: Any, kind: type[T], name: str) -> T | None:
+    """The value, if it is None or of exactly that kind. Raises TypeError naming it."""
+    if value is None or type(value) is kind:
+        return value
+    raise TypeError(f"{name}: expected {kind.__name__}, not {type(value).__name__}")
+
+
+def dump(value: Any) -> dict[str, Any] | None:
+    """What a mapping, an object with `model_dump` or `to_dict`, or a dataclass says that it is; None for others."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, type):
+        return None
+    model_dump = getattr(value, "model_dump", None)
+    if callable(model_dump):
+        dumped = model_dump(mode="json", exclude_none=True)
+        return dict(dumped) if isinstance(dumped, Mapping) else None
+    to_dict = getattr(value, "to_dict", None)
+    if callable(to_dict):
+        dumped = to_dict()
+        return dict(dumped) if isinstance(dumped, Mapping) else None
+    if is_dataclass(value):
+        found = ((item, getattr(value, item.name)) for item in fields(value))
+        return {item.name: inner for item, inner in found if not _usual(inner, item.default)}
+    return None
+
+
+def _usual(value: Any, default: Any) -> bool:
+    return value is None or (default is not MISSING and type(value) is type(default) and value == default)
+
+
+def mapping(value: Any, name: str) -> dict[str, Any] | None:
+    """A state or a usage as an object; None if it is None. Raises TypeError naming it."""
+    if value is None:
+        return None
+    found = dump(value)
+    if found is None and hasattr(value, "__dict__") and not callable(value):
+        found = {key: inner for key, inner in vars(value).items() if not key.startswith("_")}
+    if found is None:
+        raise TypeError(f"{name}: {type(value).__name__} is neither a mapping nor has to_dict")
+    return found
+
+
+def records(value: Sequence[Any] | None, name: str) -> list[Any] | None:
+    """Drops or attempts as objects; texts stand as they are. Raises TypeError naming what is neither."""
+    if value is None:
+        return None
+    if isinstance(value, str | bytes | Mapping):
+        raise TypeError(f"{name}: expected a list, not {type(value).__name__}")
+    found = []
+    for index, item in enumerate(value):
+        one = item if isinstance(item, str) else mapping(item, f"{name}[{index}]")
+        found.append({key: inner for key, inner in one.items() if inner is not None} if isinstance(one, dict) else one)
+    return found

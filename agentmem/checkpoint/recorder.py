@@ -1,0 +1,210 @@
+"""Recording a run: `record` opens it, `save` keeps a step, `finish` ends it.
+
+    run = agentmem.record("parser", goal="write a parser")
+    messages = run.messages or [{"role": "user", "content": "..."}]
+    while ...:
+        ...
+        run.save(messages, state=state, notes=notes)
+    run.finish("done")
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from agentmem.checkpoint.delta.run import Given, RunMemo
+from agentmem.checkpoint.files import CHECKPOINT, DEFAULT_FOLDER, LEDGER, FileStore, history_path, load_path
+from agentmem.checkpoint.given import mapping, optional, records
+from agentmem.checkpoint.store import RUNNING, Checkpoint, CheckpointError, SaveError, Store
+from agentmem.checkpoint.values import copied
+
+
+class Recorder:
+    """One run that is being recorded. Made by `record`. Safe to use from several threads."""
+
+    def __init__(self, run_id: str, store: Store, *, goal: str | None, lane: str, resume: bool, rebuild: bool) -> None:
+        self.run_id = run_id
+        self.store = store
+        self.step = 0
+        """The step of the last save; 0 before the first."""
+        self.messages: list[Any] = []
+        """What the resumed run held, then what the last save was given. Yours to go on with."""
+        self.state: dict[str, Any] | None = None
+        self.notes: Any = None
+        self.problems: list[str] = []
+        """What was found damaged, or could not be recorded, in words."""
+        self.finished = False
+        """Whether `finish` was called here. What a resumed run had come to is in `resumed.status`."""
+        self._lock = threading.RLock()
+        self._pending: dict[str, Any] = {}
+        found = store.resume(run_id, rebuild)
+        self._memo = RunMemo(run_id, lane, found.seq)
+        self.resumed: Checkpoint | None = found.checkpoint if resume else None
+        """The version that the run goes on from; None for a new one."""
+        if found.checkpoint is not None:
+            self._memo.extra = dict(found.checkpoint.extra)
+        if (saved := self.resumed) is not None:
+            self.step, self.messages, self.notes = saved.step, saved.messages, saved.notes
+            self.state = None if saved.state is None else copied(saved.state, "state")[0]
+            self.problems += (f"{problem.where}: {problem.what}" for problem in saved.problems)
+            self._memo.restore(saved, found.continuous)
+        self._memo.hold({"goal": optional(goal, str, "goal")})
+
+    def update(self, *, state: Any = None, notes: Any = None) -> None:
+        """State and notes for the next save, where a wrapped client makes the saves."""
+        with self._lock:
+            self._pending.update((k, v) for k, v in (("state", state), ("notes", notes)) if v is not None)
+
+    def save(
+        self,
+        messages: Sequence[Any],
+        *,
+        state: Any = None,
+        notes: Any = None,
+        step: int | None = None,
+        usage: Any = None,
+        model: str | None = None,
+        system: Any = None,
+        tools: Any = None,
+        prompt: Sequence[Any] | None = None,
+        drops: Sequence[Any] | None = None,
+        attempts: Sequence[Any] | None = None,
+        window: int | None = None,
+        goal: str | None = None,
+    ) -> int:
+        """Keep this step; when it returns, the checkpoint survives a crash and power loss. Returns the step's number.
+
+        `messages` is the whole list as it stands after the step; `prompt` the exact list that was sent for it; `state`
+        is a mapping or has `to_dict`; `usage` is what the provider's client gave; `window` the model's limit in tokens.
+        `step` is counted if it is not given. What is None stays as it was (state, notes, model, system, tools, window,
+        goal) or is unknown (the others).
+
+        Raises TypeError naming the path of a value that a file cannot give back exactly, ConflictError if another saved
+        the run in between, SaveError if it could not be written. The previous checkpoint stands after all of them.
+        """
+        with self._lock:
+            if self.finished:
+                raise ValueError(f"run {self.run_id!r} is finished; record it again to go on")
+            number = optional(step, int, "step")
+            held = notes if notes is not None else self._pending.get("notes")
+            given = Given(
+                messages=messages,
+                step=self.step + 1 if number is None else number,
+                state=mapping(state if state is not None else self._pending.get("state"), "state"),
+                prompt=prompt,
+                sticky={
+                    "goal": optional(goal, str, "goal"),
+                    "model": optional(model, str, "model"),
+                    "window": optional(window, int, "window"),
+                    "system": system,
+                    "tools": list(tools) if isinstance(tools, tuple) else tools,
+                    "notes": held,
+                },
+                once={
+                    "drops": records(drops, "drops"),
+                    "attempts": records(attempts, "attempts"),
+                    "usage": mapping(usage, "usage"),
+                },
+                status=None if self._memo.status in (None, RUNNING) else RUNNING,
+            )
+            self._store(given)
+            self.messages = messages if isinstance(messages, list) else list(messages)
+            return self.step
+
+    def finish(self, status: str = "done") -> None:
+        """The run ends: `done`, or another word that says how. Keeps what the last save held, with that status."""
+        with self._lock:
+            if self.finished:
+                return
+            if not optional(status, str, "status") or status == RUNNING:
+                raise ValueError(f"a run does not end as {status!r}")
+            state = mapping(self._pending.get("state"), "state")
+            sticky = {"notes": self._pending.get("notes")}
+            last = self._memo.messages.copies
+            self._store(Given(messages=last, step=self.step, state=state, sticky=sticky, status=status))
+            self.finished = True
+
+    def _store(self, given: Given) -> None:
+        prepared = self._memo.prepare(given)
+        try:
+            self.store.commit(self.run_id, self._memo.change(prepared))
+        except SaveError as error:
+            if error.stored:
+                self._memo.advance(prepared)
+            raise
+        self._memo.advance(prepared)
+        self.step = given.step
+        self.state = self.state if prepared.state is None else copied(prepared.state, "state")[0]
+        if given.sticky.get("notes") is not None:
+            self.notes = given.sticky["notes"]
+        self._pending = {}
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.finish("done")
+            return
+        word = "interrupted" if isinstance(error, KeyboardInterrupt) else f"failed: {type(error).__name__}"
+        try:
+            self.finish(word)
+        except CheckpointError as unsaved:
+            error.add_note(f"agentmem: the end of run {self.run_id!r} was not saved: {unsaved}")
+
+
+def record(
+    run_id: str,
+    *,
+    goal: str | None = None,
+    folder: str | os.PathLike[str] = DEFAULT_FOLDER,
+    resume: bool = True,
+    lane: str = "main",
+    rebuild: bool = False,
+    store: Store | None = None,
+) -> Recorder:
+    """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`.
+
+    `resume=False` begins anew in the same files; what was recorded before stays in the ledger. `rebuild` takes the
+    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files.
+
+    Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
+    """
+    place = FileStore(folder) if store is None else store
+    return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild)
+
+
+def _path(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
+    if isinstance(run, str) and not run.endswith((CHECKPOINT, LEDGER)):
+        return FileStore(folder).paths(run).checkpoint
+    path = Path(run)
+    return path.with_name(path.name.removesuffix(LEDGER) + CHECKPOINT) if path.name.endswith(LEDGER) else path
+
+
+def load(
+    run: str | os.PathLike[str],
+    folder: str | os.PathLike[str] = DEFAULT_FOLDER,
+    *,
+    generation: int = 0,
+    rebuild: bool = False,
+) -> Checkpoint:
+    """The newest version of a run: the checkpoint, rolled forward by the ledger. Changes nothing.
+
+    `run` is a path (a Path, or a text that ends in `.json`) or a run id, looked up in `folder`. `generation=-1` is the
+    version one save before, from the ledger, `-2` the one before that. `rebuild` takes the newest from the ledger.
+
+    Raises MissingError if there is none, DamagedError saying where, why and what can be had instead.
+    """
+    return load_path(_path(run, folder), generation, rebuild)
+
+
+def history(run: str | os.PathLike[str], folder: str | os.PathLike[str] = DEFAULT_FOLDER) -> Iterator[Checkpoint]:
+    """Every version of a run that its ledger leads to, oldest first. Raises MissingError, DamagedError."""
+    return history_path(_path(run, folder))

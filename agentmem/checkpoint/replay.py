@@ -1,0 +1,212 @@
+"""From a checkpoint and the ledger's lines to versions of the run: roll forward, go back, and say what is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentmem.checkpoint import ledger_line
+from agentmem.checkpoint.delta.state import applied
+from agentmem.checkpoint.ledger_line import DamagedLine, Line
+from agentmem.checkpoint.store import RUNNING, SCHEMA, Checkpoint, DamagedError, NewerSchemaError
+from agentmem.checkpoint.values import parsed
+from agentmem.model import Problem
+
+_READ = frozenset({"schema", "checksum", "step", "messages", "notes", "state", "system", "tools", "usage"})
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "seq": int, "run": str, "lane": str, "at": (int, float), "status": str, "goal": str, "model": str, "window": int,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The lines of a ledger that can be read, in file order, and what cannot."""
+
+    lines: list[Line]
+    problems: list[Problem]
+    torn: bool
+    """It does not end in a newline: being written, or left by a crash."""
+
+
+def read_ledger(data: bytes, path: str) -> Ledger:
+    """Raises NewerSchemaError for a line of a newer version."""
+    lines: list[Line] = []
+    problems: list[Problem] = []
+    torn = bool(data) and not data.endswith(b"\n")
+    start = 0
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        if raw.strip():
+            try:
+                lines.append(ledger_line.decode(raw))
+            except ledger_line.NewerLine as error:
+                raise NewerSchemaError(f"{path}: line {number}: {error}") from None
+            except DamagedLine as error:
+                place = f"{path}: line {number}, byte {start}"
+                last = torn and start + len(raw) == len(data)
+                problems.append(Problem(place, f"half a line, {len(raw)} bytes" if last else f"damaged: {error}"))
+        start += len(raw) + 1
+    return Ledger(lines, problems, torn)
+
+
+def read_checkpoint(data: bytes, path: str) -> Checkpoint:
+    """The version in a checkpoint file, ours or a stranger's plain one.
+
+    Raises DamagedError with where and why, NewerSchemaError for a newer schema.
+    """
+    try:
+        value = parsed(data)
+    except ValueError as error:
+        raise DamagedError(f"{path}: damaged: {error}") from None
+    if not isinstance(value, dict):
+        raise DamagedError(f"{path}: damaged: no JSON object but {type(value).__name__}")
+    schema = value.get("schema")
+    ours = schema == SCHEMA or ("checksum" in value and "seq" in value)
+    if schema != SCHEMA and isinstance(schema, str) and schema.startswith(SCHEMA.rpartition("/")[0] + "/"):
+        raise NewerSchemaError(f"{path}: schema {schema!r} is not one that this library reads ({SCHEMA})")
+    version = value.get("schema_version")
+    if not ours and isinstance(version, int) and version > 1:
+        raise NewerSchemaError(f"{path}: schema version {version} is newer than this library reads (1)")
+    if ours and (wrong := ledger_line.check(data, b"checksum")):
+        raise DamagedError(f"{path}: damaged: {wrong}")
+    step = value.get("step", 0)
+    messages = value.get("messages")
+    if not isinstance(messages, list):
+        raise DamagedError(f"{path}: not a checkpoint: messages is {_kind(value, 'messages')}, not a list")
+    if not isinstance(step, int) or isinstance(step, bool):
+        raise DamagedError(f"{path}: not a checkpoint: step is {_kind(value, 'step')}, not an integer")
+    state = value.get("state")
+    if state is not None and not isinstance(state, dict):
+        raise DamagedError(f"{path}: not a checkpoint: state is {_kind(value, 'state')}, not an object")
+    known = {key: _typed(value, key, kind) for key, kind in _TYPES.items()}
+    if not ours:
+        known["seq"] = known["run"] = None
+    extra = {key: found for key, found in value.items() if key not in _READ and known.get(key) is None}
+    return Checkpoint(
+        path=path, step=step, seq=known["seq"], messages=messages, notes=value.get("notes"), state=state,
+        system=value.get("system"), tools=value.get("tools"), usage=value.get("usage"), run=known["run"],
+        goal=known["goal"], model=known["model"], window=known["window"], status=known["status"],
+        lane=known["lane"] or "main", at=known["at"], extra=extra,
+    )  # fmt: skip
+
+
+def _kind(value: dict[str, Any], key: str) -> str:
+    return type(value[key]).__name__ if key in value else "missing"
+
+
+def _typed(value: dict[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
+    found = value.get(key)
+    return found if isinstance(found, kind) and not isinstance(found, bool) else None
+
+
+class Replay:
+    """Applies lines one after the other."""
+
+    def __init__(self, path: str, start: Checkpoint | None = None) -> None:
+        self._path = path
+        self.seq: int | None = start.seq if start else None
+        self._version = start
+        self._messages: list[Any] = list(start.messages) if start else []
+        self._prompt: list[Any] | None = None
+
+    def fits(self, line: Line) -> bool:
+        """Whether the line can stand on what was applied so far."""
+        if line.whole:
+            return True
+        return self._version is not None and self.seq is not None and line.seq == self.seq + 1
+
+    def apply(self, line: Line) -> None:
+        """Raises ValueError if the line does not fit."""
+        if not self.fits(line):
+            raise ValueError(f"save {line.seq} does not follow save {self.seq}")
+        if line.whole:
+            self._messages, self._prompt = [], None
+        if line.keep > len(self._messages):
+            raise ValueError(f"save {line.seq} keeps {line.keep} messages of {len(self._messages)}")
+        before = None if line.whole else self._version
+        del self._messages[line.keep :]
+        self._messages += line.add
+        if line.prompt is not None:
+            prompt = self._prompt or []
+            if line.prompt.keep > len(prompt):
+                raise ValueError(f"save {line.seq} keeps {line.prompt.keep} of the exact prompt's {len(prompt)}")
+            self._prompt = prompt[: line.prompt.keep] + line.prompt.add
+        state = before.state if before else None
+        if line.state is not None:
+            state = applied(state, line.state.set, line.state.unset, line.state.full)
+        self.seq = line.seq
+        self._version = Checkpoint(
+            path=self._path, step=line.step, seq=line.seq, messages=[], state=state, lane=line.lane, at=line.at,
+            notes=_or(line.notes, before.notes if before else None),
+            run=_or(line.run, before.run if before else None),
+            goal=_or(line.goal, before.goal if before else None),
+            model=_or(line.model, before.model if before else None),
+            system=_or(line.system, before.system if before else None),
+            tools=_or(line.tools, before.tools if before else None),
+            window=_or(line.window, before.window if before else None),
+            status=_or(line.status, before.status if before else RUNNING),
+            extra=self._version.extra if self._version else {},
+            usage=line.usage, drops=line.drops, attempts=line.attempts,
+            prompt=self._prompt if line.prompt is not None else None, source="ledger",
+        )  # fmt: skip
+
+    def version(self, source: str = "ledger", problems: tuple[Problem, ...] = ()) -> Checkpoint | None:
+        """What the last line led to, with a list of its own."""
+        if self._version is None:
+            return None
+        return replace(
+            self._version, messages=list(self._messages), source=source, problems=problems, damaged=len(problems)
+        )
+
+
+def _or(new: Any, old: Any) -> Any:
+    return old if new is None else new
+
+
+def rolled(checkpoint: Checkpoint | None, ledger: Ledger, path: str) -> Checkpoint | None:
+    """The newest version: the checkpoint and the lines after it. Without a checkpoint, from the ledger alone.
+
+    Raises DamagedError if a later save stands in the ledger and cannot be reached.
+    """
+    problems = tuple(ledger.problems)
+    if checkpoint is not None and checkpoint.seq is None:
+        return _with(checkpoint, "checkpoint", problems)
+    replay = Replay(path, checkpoint)
+    moved = 0
+    broken = ""
+    for line in ledger.lines:
+        if replay.seq is not None and line.seq <= replay.seq:
+            continue
+        try:
+            replay.apply(line)
+            moved += 1
+            broken = ""
+        except ValueError as error:
+            broken = broken or str(error)
+    if broken:
+        raise DamagedError(f"{path}: damaged: {broken}" + (f" ({problems[0].what})" if problems else ""))
+    if checkpoint is None:
+        return replay.version("ledger", problems)
+    if not moved:
+        return _with(checkpoint, "checkpoint", problems)
+    return replay.version("checkpoint and ledger", problems)
+
+
+def _with(checkpoint: Checkpoint, source: str, problems: tuple[Problem, ...]) -> Checkpoint:
+    return replace(checkpoint, source=source, problems=problems, damaged=len(problems))
+
+
+def versions(ledger: Ledger, path: str) -> Iterator[Checkpoint]:
+    """Every version that the ledger's lines lead to, oldest first; those behind a damaged line, up to the next whole
+    one, are left out and named among the problems."""
+    replay = Replay(path)
+    problems = list(ledger.problems)
+    for line in ledger.lines:
+        try:
+            replay.apply(line)
+        except ValueError as error:
+            problems.append(Problem(f"{path}: save {line.seq}, step {line.step}", f"not shown: {error}"))
+            continue
+        version = replay.version("ledger", tuple(problems))
+        if version is not None:
+            yield version

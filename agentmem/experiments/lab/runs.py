@@ -1,0 +1,38 @@
+"""Both runs of the lab as recorded runs, so that they can be opened side by side in the inspector."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentmem.experiments.keep import Save, write
+from agentmem.experiments.lab.turns import ITERATIONS, Turn, goal, state_run, string_run
+
+STRING_RUN, STATE_RUN = "lab-string", "lab-state"
+
+
+def write_runs(folder: str | os.PathLike[str], iterations: int = ITERATIONS) -> list[Path]:
+    """Writes `lab-string` and `lab-state` and returns their checkpoints, in that order.
+
+    Raises ValueError for too few or too many iterations before anything is written, FileExistsError if other runs of
+    these ids stand in the folder, SaveError if a run could not be written.
+    """
+    runs = {STRING_RUN: string_run(iterations), STATE_RUN: state_run(iterations)}
+    return [write(folder, name, goal(iterations), _saves(turns), _end(turns)) for name, turns in runs.items()]
+
+
+def _saves(turns: Sequence[Turn]) -> Iterator[Save]:
+    for turn in turns:
+        yield Save(
+            prompt=list(turn.prompt),
+            said=list(turn.reply),
+            state=turn.state,
+            drops=list(turn.drops) or None,
+            heard=list(turn.new),
+        )
+
+
+def _end(turns: Sequence[Turn]) -> str:
+    at = next((turn.n for turn in turns if not turn.on_goal), None)
+    return "done, on goal" if at is None else f"done, off goal from {at}"

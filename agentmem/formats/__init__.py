@@ -1,0 +1,37 @@
+"""Readers of what agents write. `recognise` finds the one for a file by its content; `FORMATS` lists them all."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from agentmem.formats.reader import Format, Options, Reader
+from agentmem.formats.source import NotYet, Unreadable, read_at
+
+HEAD_BYTES = 65536
+
+MODULES: tuple[str, ...] = (
+    "agentmem.formats.plain.own",
+    "agentmem.formats.plain.requests",
+    "agentmem.formats.plain.snapshot",
+)
+"""One module a format, each with a `FORMAT`; the first that recognises a file reads it, plain shapes last."""
+
+_loaded: dict[str, Format] = {}
+
+
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order in which they are asked. Imported at the first call."""
+    for name in MODULES:
+        if name not in _loaded:
+            _loaded[name] = import_module(name).FORMAT
+    return tuple(_loaded[name] for name in MODULES)
+
+
+def recognise(path: Path) -> Format | None:
+    """The format of a file by its first 64 KiB; None if no reader knows it. Raises Unreadable."""
+    head = b"" if path.is_dir() else read_at(path, 0, HEAD_BYTES)
+    return next((known for known in formats() if known.recognise(path, head)), None)
+
+
+__all__ = ["HEAD_BYTES", "MODULES", "Format", "NotYet", "Options", "Reader", "Unreadable", "formats", "recognise"]

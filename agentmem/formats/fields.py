@@ -1,0 +1,202 @@
+"""The state inside the prompt: which spans of a message are fields of the state, and which piece carries a field.
+
+A field is in the prompt if its rendered line or its value (4 characters or more, whole words) stands in a message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from agentmem.formats.messages import compact_json
+from agentmem.model import Field, Kind, TokenCounter
+from agentmem.tape import Tape
+
+SHORTEST = 4
+_LISTED = ("facts", "plan")
+_STATUS_KEYS = ("status", "state", "done", "completed")
+_ITEM_KEYS = ("content", "title", "text", "task", "subject", "step", "description", "name")
+_DONE = frozenset({"done", "completed", "complete", "finished", "closed", "x", "true"})
+
+
+def field_kind(name: str) -> Kind:
+    """The kind of the piece that carries a field."""
+    root = re.split(r"[.\[]", name, maxsplit=1)[0]
+    kinds: dict[str, Kind] = {
+        "goal": "goal", "task": "goal", "objective": "goal", "plan": "plan", "todos": "plan", "notes": "note",
+        "note": "note", "last_error": "error", "summary": "summary",
+    }  # fmt: skip
+    return kinds.get(root, "fact")
+
+
+def flatten(state: Mapping[str, Any], count: TokenCounter) -> tuple[Field, ...]:
+    """Fields of a state by their names, one level: `goal`, `facts.port`, `plan[2]`; deeper values as canonical JSON.
+
+    A list of objects with a status is a plan. A `log` is what was, not state. A `verified` map (name -> verifier, or
+    {by, step}) is taken into the facts that it names.
+    """
+    verified = state.get("verified")
+    by = verified if isinstance(verified, Mapping) else {}
+    progress = state.get("step")
+    out: list[Field] = []
+    for name, value in state.items():
+        if (name == "verified" and isinstance(value, Mapping)) or (name == "log" and isinstance(value, list)):
+            continue
+        if isinstance(value, Mapping):
+            if not value:
+                continue
+            for key, inner in value.items():
+                out.append(_field(f"{name}.{key}", inner, by, count))
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                done = _item_done(inner)
+                if done is None and name == "plan" and isinstance(progress, int) and not isinstance(progress, bool):
+                    done = index < progress
+                out.append(_field(f"{name}[{index}]", _item_text(inner), by, count, done))
+        elif value is not None:
+            out.append(_field(str(name), value, by, count))
+        else:
+            out.append(Field(str(name), "null", 0))
+    return tuple(out)
+
+
+def _field(name: str, value: object, by: Mapping[str, Any], count: TokenCounter, done: bool | None = None) -> Field:
+    text = value if isinstance(value, str) else compact_json(value)
+    who = by.get(name, by.get(name.partition(".")[2] or name))
+    verifier, at = (who, None) if isinstance(who, str) else (None, None)
+    if isinstance(who, Mapping):
+        verifier = who.get("by") if isinstance(who.get("by"), str) else None
+        at = who.get("step") if isinstance(who.get("step"), int) else None
+    return Field(name, text, count(text), verifier, at, None, done)
+
+
+def _item_done(item: object) -> bool | None:
+    if not isinstance(item, Mapping):
+        return None
+    for key in _STATUS_KEYS:
+        if key in item:
+            return str(item[key]).lower() in _DONE
+    return None
+
+
+def _item_text(item: object) -> object:
+    if isinstance(item, Mapping) and _item_done(item) is not None:
+        for key in _ITEM_KEYS:
+            if isinstance(item.get(key), str):
+                return item[key]
+    return item
+
+
+def _forms(field: Field) -> Iterable[str]:
+    """How a field may be rendered, longest first."""
+    short = field.name.partition(".")[2] or field.name
+    quoted = msgspec.json.encode(field.value).decode()
+    for name in dict.fromkeys((field.name, short)):
+        yield from (f'"{name}": {quoted}', f'"{name}":{quoted}', f'"{name}": {field.value}')
+        for joint in (": ", " = ", "=", ":", " : "):
+            yield f"{name}{joint}{field.value}"
+    if len(field.value) >= SHORTEST:
+        yield field.value
+
+
+def place(text: str, field: Field) -> tuple[int, int] | None:
+    """Span of the field's rendered line or value in `text`, as whole words; None if it does not stand there."""
+    if not field.value or field.value == "null" or (field.value not in text and not _maybe_escaped(text, field)):
+        return None
+    for form in _forms(field):
+        start = text.find(form)
+        while start >= 0:
+            end = start + len(form)
+            if _whole(text, start, end):
+                return start, end
+            start = text.find(form, start + 1)
+    return None
+
+
+def _maybe_escaped(text: str, field: Field) -> bool:
+    return '"' in text and msgspec.json.encode(field.value).decode()[1:-1] in text
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    first, last = text[start], text[end - 1]
+    return not (_wordy(before) and _wordy(first)) and not (_wordy(last) and _wordy(after))
+
+
+def _wordy(character: str) -> bool:
+    return bool(character) and (character.isalnum() or character == "_")
+
+
+def carve(text: str, fields: Iterable[Field]) -> list[tuple[int, int, Field | None]]:
+    """`text` cut into spans, in order: those that carry a field and what stands between them. Spans never overlap;
+    the longest value is placed first; punctuation between them is left out. One span if no field stands there."""
+    taken: list[tuple[int, int, Field | None]] = []
+    for field in sorted(fields, key=lambda item: -len(item.value)):
+        span = place(text, field)
+        if span and all(span[1] <= start or span[0] >= end for start, end, _ in taken):
+            taken.append((*span, field))
+    if not taken:
+        return [(0, len(text), None)]
+    taken.sort(key=lambda item: item[0])
+    out: list[tuple[int, int, Field | None]] = []
+    at = 0
+    for start, end, owner in taken:
+        if any(character.isalnum() for character in text[at:start]):
+            out.append((at, start, None))
+        out.append((start, end, owner))
+        at = end
+    if any(character.isalnum() for character in text[at:]):
+        out.append((at, len(text), None))
+    return out
+
+
+class Finder:
+    """Which live piece carries each field of one lane. Looks only at pieces it has not looked at for that field."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._seen: dict[tuple[str, str], tuple[int | None, int]] = {}
+
+    def assign(self, fields: tuple[Field, ...], text_of: Callable[[int], str | None]) -> tuple[Field, ...]:
+        """The same fields with `segment` set to the live piece that carries each; None where none does."""
+        tape = self._tape
+        live: set[int] | None = None
+        carried = {}
+        out = []
+        for ident in reversed(tape.live):
+            name = tape.field_of(ident)
+            if name is not None and name not in carried:
+                carried[name] = ident
+        for field in fields:
+            found: int | None = carried.get(field.name)
+            if found is None or text_of(found) is None or place(text_of(found) or "", field) is None:
+                if live is None:
+                    live = set(tape.live)
+                found = self._search(field, live, text_of)
+            out.append(
+                field if found == field.segment else Field(
+                    field.name, field.value, field.tokens, field.verified_by, field.verified_at, found, field.done
+                )
+            )  # fmt: skip
+        return tuple(out)
+
+    def _search(self, field: Field, live: set[int], text_of: Callable[[int], str | None]) -> int | None:
+        name = (field.name, field.value)
+        found, upto = self._seen.get(name, (None, 0))
+        if found is not None and found in live:
+            return found
+        if found is not None:
+            upto = 0
+        found = None
+        for ident in reversed(self._tape.live):
+            if ident < upto:
+                continue
+            text = text_of(ident)
+            if text is not None and place(text, field) is not None:
+                found = ident
+                break
+        self._seen[name] = (found, len(self._tape))
+        return found

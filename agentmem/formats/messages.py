@@ -1,0 +1,304 @@
+"""One message of any common shape -> its pieces: OpenAI chat, OpenAI Responses items, Anthropic content blocks.
+
+`split` is deterministic, so that a piece is found again on disk by the bytes of its message and its ordinal.
+Blobs (images, encrypted content, signatures) never become text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from agentmem.model import Kind
+
+IMAGE_TOKENS = 765
+"""A flat estimate of one picture: OpenAI's figure for 512 x 512 tiles, 85 + 4 * 170 (vision guide, 2024)."""
+
+_SUMMARY_HEADS = (
+    "This session is being continued from a previous conversation",
+    "Another language model started to solve this problem",
+    "<state_snapshot>",
+    "Context summary:",
+    "Progress so far:",
+    "The conversation history before this point was compacted",
+    "Here is a summary of the conversation to date",
+)
+_ROLE_KIND: dict[str, Kind] = {
+    "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
+    "ai": "assistant", "model": "assistant", "tool": "result", "function": "result",
+}  # fmt: skip
+Role = Literal["system", "user", "assistant", "result", "other"]
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """One piece of a message, with what its step needs to know of it."""
+
+    kind: Kind
+    text: str | None
+    call_id: str | None = None
+    tool: str | None = None
+    arguments: str | None = None
+    """For a call: canonical JSON, or the text as given."""
+    failed: bool | None = None
+    """For a result: what the format itself says."""
+    tokens: int | None = None
+    """Only where the count of the text is not what the model pays."""
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    role: Role
+    parts: list[Part]
+    opaque: bool = False
+    """It is a compaction whose content is encrypted or missing."""
+    compaction: bool = False
+    id: str | None = None
+
+
+def compact_json(value: object) -> str:
+    """Canonical JSON: keys sorted, no spaces, non-ASCII as it is."""
+    try:
+        return msgspec.json.encode(value, order="sorted").decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return repr(value)
+
+
+def arguments_text(value: object) -> str:
+    """Arguments of a call as canonical JSON; a string that is JSON is decoded first, other text stays as given."""
+    if isinstance(value, str):
+        try:
+            return compact_json(msgspec.json.decode(value.encode("utf-8", "replace")))
+        except (msgspec.DecodeError, RecursionError):
+            return value
+    return compact_json({} if value is None else value)
+
+
+def call_text(tool: str, arguments: str) -> str:
+    return f"{tool} {arguments}"
+
+
+def is_summary(text: str) -> bool:
+    """Whether a user text is the preamble of a compaction."""
+    return text.lstrip().startswith(_SUMMARY_HEADS)
+
+
+def is_message(value: object) -> bool:
+    """Whether it looks like a message or item of one of the shapes."""
+    if not isinstance(value, Mapping):
+        return False
+    if isinstance(value.get("role"), str):
+        return True
+    return isinstance(value.get("type"), str) and (
+        value["type"] in _ITEM_TYPES or value["type"].endswith(("_call", "_call_output"))
+    )
+
+
+_ITEM_TYPES = frozenset({
+    "message", "reasoning", "compaction", "function_call", "function_call_output", "item_reference",
+    "human", "ai", "tool", "system",
+})  # fmt: skip
+
+
+def split(message: Mapping[str, Any]) -> Message:
+    """The pieces of one message, in order. Never raises: what is not understood becomes an `other` piece."""
+    role, kind_of_item = message.get("role"), message.get("type")
+    ident = message.get("id")
+    name = str(ident) if isinstance(ident, str | int) else None
+    if isinstance(kind_of_item, str) and not isinstance(role, str):
+        if kind_of_item in ("human", "ai", "system", "tool"):
+            role = kind_of_item
+        elif kind_of_item != "message":
+            result = _item(message, kind_of_item)
+            result.id = name
+            return result
+    kind = _ROLE_KIND.get(role, "other") if isinstance(role, str) else "other"
+    if kind == "result":
+        return Message("result", [_chat_result(message)], id=name)
+    parts: list[Part] = []
+    if kind == "assistant":
+        for key in ("reasoning_content", "reasoning"):
+            if isinstance(message.get(key), str) and message[key]:
+                parts.append(Part("thinking", message[key]))
+                break
+    _content(message.get("content"), kind, parts)
+    if isinstance(message.get("refusal"), str) and message["refusal"]:
+        parts.append(Part("assistant", message["refusal"]))
+    if kind == "assistant":
+        _chat_calls(message, parts)
+    only_results = bool(parts) and all(part.kind in ("result", "error", "image") for part in parts)
+    if kind == "user" and only_results and any(part.kind != "image" for part in parts):
+        return Message("result", parts, id=name)
+    roles: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
+    compaction = any(part.kind == "summary" for part in parts)
+    opaque = compaction and any(part.kind == "summary" and part.text is None for part in parts)
+    return Message(roles.get(kind, "other"), parts, opaque, compaction, name)
+
+
+def _content(content: object, kind: Kind, parts: list[Part]) -> None:
+    if content is None:
+        return
+    if isinstance(content, str):
+        if content or kind != "assistant":
+            parts.append(Part(_told(content, kind), content))
+        return
+    if not isinstance(content, list):
+        parts.append(Part("other", compact_json(content)))
+        return
+    for block in content:
+        if isinstance(block, str):
+            parts.append(Part(_told(block, kind), block))
+        elif isinstance(block, Mapping):
+            _block(block, kind, parts)
+        else:
+            parts.append(Part("other", compact_json(block)))
+
+
+def _told(text: str, kind: Kind) -> Kind:
+    if kind == "user" and is_summary(text):
+        return "summary"
+    if kind in ("user", "system") and text.lstrip().startswith("<retrieved_memory"):
+        return "recall"
+    return kind
+
+
+def _block(block: Mapping[str, Any], kind: Kind, parts: list[Part]) -> None:
+    sort = block.get("type")
+    text = block.get("text")
+    if sort in ("text", "input_text", "output_text", None) and isinstance(text, str):
+        parts.append(Part(_told(text, kind), text))
+    elif sort == "thinking":
+        thought = block.get("thinking")
+        if isinstance(thought, str) and thought:
+            parts.append(Part("thinking", thought))
+    elif sort == "redacted_thinking":
+        parts.append(Part("thinking", None))
+    elif sort in ("tool_use", "server_tool_use", "toolCall"):
+        tool = str(block.get("name") or "?")
+        arguments = arguments_text(block.get("input", block.get("arguments")))
+        parts.append(Part("call", call_text(tool, arguments), _text(block.get("id")), tool, arguments))
+    elif isinstance(sort, str) and sort.endswith("tool_result"):
+        parts.append(_block_result(block))
+    elif sort in ("image", "image_url", "input_image", "document", "input_file", "file"):
+        parts.append(image(block))
+    elif sort == "compaction":
+        content = block.get("content")
+        parts.append(Part("summary", content if isinstance(content, str) else None))
+    elif sort == "refusal" and isinstance(block.get("refusal"), str):
+        parts.append(Part(kind, block["refusal"]))
+    else:
+        parts.append(Part("other", compact_json(block)))
+
+
+def image(block: Mapping[str, Any]) -> Part:
+    """A picture: a flat estimate of tokens, and its size in words instead of its payload."""
+    size = _payload(block)
+    label = "image" if "image" in str(block.get("type")) else "document"
+    return Part("image", f"{label}, {_bytes(size)}" if size else label, tokens=IMAGE_TOKENS)
+
+
+def _payload(value: object) -> int:
+    if isinstance(value, str):
+        return len(value) if len(value) > 200 else 0
+    if isinstance(value, Mapping):
+        return sum(_payload(item) for item in value.values())
+    return 0
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1_000_000:.1f} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"
+
+
+def _flat(content: object) -> str | None:
+    """Text of a result: a string, or blocks whose texts are joined; pictures in words."""
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = []
+        for block in content:
+            if isinstance(block, str):
+                texts.append(block)
+            elif isinstance(block, Mapping):
+                if isinstance(block.get("text"), str):
+                    texts.append(block["text"])
+                elif "image" in str(block.get("type")):
+                    texts.append(f"[{image(block).text}]")
+                else:
+                    texts.append(compact_json(block))
+        return "\n".join(texts)
+    return compact_json(content)
+
+
+def _block_result(block: Mapping[str, Any]) -> Part:
+    flag = block.get("is_error")
+    text = _flat(block.get("content"))
+    failed = flag if isinstance(flag, bool) else None
+    return Part("result", "" if text is None else text, _text(block.get("tool_use_id")), failed=failed)
+
+
+def _chat_result(message: Mapping[str, Any]) -> Part:
+    flag = message.get("is_error")
+    if message.get("status") == "error":
+        flag = True
+    text = _flat(message.get("content"))
+    failed = flag if isinstance(flag, bool) else None
+    tool = _text(message.get("name"))
+    return Part("result", "" if text is None else text, _text(message.get("tool_call_id")), tool, failed=failed)
+
+
+def _chat_calls(message: Mapping[str, Any], parts: list[Part]) -> None:
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        if not isinstance(call, Mapping):
+            parts.append(Part("other", compact_json(call)))
+            continue
+        function = call.get("function")
+        body = function if isinstance(function, Mapping) else call
+        custom = call.get("custom")
+        if isinstance(custom, Mapping):
+            body = custom
+        tool = str(body.get("name") or "?")
+        arguments = arguments_text(body.get("arguments", body.get("args", body.get("input"))))
+        parts.append(Part("call", call_text(tool, arguments), _text(call.get("id")), tool, arguments))
+    legacy = message.get("function_call")
+    if isinstance(legacy, Mapping):
+        tool = str(legacy.get("name") or "?")
+        arguments = arguments_text(legacy.get("arguments"))
+        parts.append(Part("call", call_text(tool, arguments), None, tool, arguments))
+
+
+def _item(item: Mapping[str, Any], sort: str) -> Message:
+    call_id = _text(item.get("call_id")) or _text(item.get("id"))
+    if sort.endswith("_call_output"):
+        text = _flat(item.get("output"))
+        return Message("result", [Part("result", "" if text is None else text, call_id)])
+    if sort.endswith("_call"):
+        tool = str(item.get("name") or sort.removesuffix("_call"))
+        arguments = arguments_text(item.get("arguments", item.get("input", item.get("action"))))
+        return Message("assistant", [Part("call", call_text(tool, arguments), call_id, tool, arguments)])
+    if sort == "reasoning":
+        texts = [
+            block["text"]
+            for key in ("summary", "content")
+            for block in _list(item.get(key))
+            if isinstance(block, Mapping) and isinstance(block.get("text"), str)
+        ]
+        if texts:
+            return Message("assistant", [Part("thinking", "\n".join(texts))])
+        return Message("assistant", [Part("thinking", None)] if item.get("encrypted_content") else [])
+    if sort in ("compaction", "context_compaction", "compaction_summary"):
+        summary = item.get("content") or item.get("summary")
+        text = _flat(summary) if summary else None
+        return Message("user", [Part("summary", text)], opaque=text is None, compaction=True)
+    return Message("other", [Part("other", compact_json(item))])
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,100 @@
+"""Whether a tool result is an error, where the format does not say so, and which line of it is the error."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from agentmem.model import Outcome
+
+_ERROR_KEYS = ("error", "hata", "errorMessage", "error_message", "exception")
+_EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
+_FIRST_LINE = re.compile(
+    r"\s*(?:<tool_use_error>|\[?(?:fatal|error|exception)\b\]?\s*[:!]|traceback \(most recent call last\)"
+    r"|[A-Za-z_][\w.]*(?:Error|Exception)\b\s*[:(]|✗|✘|command not found|permission denied|no such file or directory)",
+    re.IGNORECASE,
+)
+_EXIT = re.compile(
+    r"(?:^|\n)\s*(?:<returncode>|exit code:?|\(?exit status:?|process exited with code|exited with code|return code:?|"
+    r"\[exit:?)\s*(-?\d{1,10})",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(r"(?:^|[\s=])(\d{1,6}) (?:failed|errors?)\b|^FAILED\b|^(?:npm )?ERR!", re.MULTILINE)
+_DENIED = re.compile(
+    r"\s*(?:denied|blocked by|vetoed|permission to use .{1,80} has been denied|the user doesn't want to|"
+    r"user rejected|rejected by (?:the )?(?:user|guard)|operation not permitted by policy)",
+    re.IGNORECASE,
+)
+_WINDOW = 4000
+
+
+def judge(text: str | None, flag: bool | None = None) -> tuple[Outcome, str | None]:
+    """(outcome, error line). `flag` is what the format itself says, None where it says nothing.
+
+    Looks at the first and last 4,000 characters only, so that a huge result costs nothing.
+    """
+    if text is None:
+        return ("error", None) if flag else ("unknown", None)
+    head = text[:_WINDOW]
+    if _DENIED.match(head):
+        return "denied", _line(head)
+    if flag is True:
+        return "error", _error_line(text)
+    stripped = head.lstrip()
+    if stripped.startswith("{") and len(text) <= 65536:
+        found = _from_json(text)
+        if found is not None:
+            return found
+    exits = _EXIT.search(head) or (_EXIT.search(text[-_WINDOW:]) if len(text) > _WINDOW else None)
+    if exits and flag is None:
+        return ("ok", None) if int(exits.group(1)) == 0 else ("error", _error_line(text))
+    if flag is False:
+        return ("error", _error_line(text)) if exits and int(exits.group(1)) != 0 else ("ok", None)
+    if _FIRST_LINE.match(head) or _FAILED.search(head):
+        return "error", _error_line(text)
+    return "ok", None
+
+
+def _from_json(text: str) -> tuple[Outcome, str | None] | None:
+    try:
+        value = msgspec.json.decode(text.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    for key in _ERROR_KEYS:
+        error = value.get(key)
+        if error not in (None, "", False, [], {}):
+            line = error if isinstance(error, str) else msgspec.json.encode(error).decode()
+            return "error", _line(line)
+    if value.get("is_error") is True or value.get("isError") is True:
+        return "error", _line(text)
+    for key in _EXIT_KEYS:
+        code = value.get(key)
+        if isinstance(code, int) and not isinstance(code, bool):
+            return ("ok", None) if code == 0 else ("error", _error_line(str(value.get("stderr") or text)))
+    for key in ("success", "ok"):
+        if value.get(key) is False:
+            return "error", _line(text)
+    return None
+
+
+def _error_line(text: str) -> str | None:
+    """The line that tells what went wrong: the last `SomeError: ...`, else the first `error` line, else the first."""
+    window = text[:_WINDOW] + ("\n" + text[-_WINDOW:] if len(text) > _WINDOW else "")
+    named = first = None
+    for line in window.split("\n"):
+        if re.match(r"\s*(?:E\s+)?[\w.]*(?:Error|Exception)\b\s*:", line):
+            named = line
+        elif first is None and re.search(r"\b(?:error|failed|failure|fatal|missing|not found|denied)\b", line, re.I):
+            first = line
+    return _line(named or first or window)
+
+
+def _line(text: str) -> str | None:
+    for line in text.split("\n"):
+        cleaned = line.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
+        if cleaned:
+            return cleaned[:400]
+    return None

@@ -1,0 +1,210 @@
+"""Bytes of the files that readers follow: append files record by record, snapshot files whole.
+
+A signature (inode, size, mtime, a fingerprint of the bytes before the offset) tells grown from replaced. Lines are
+split on the byte `\\n` only. Nothing here writes, locks or keeps a file open.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+_CHUNK = 4 * 1024 * 1024
+_FINGERPRINT = 256
+SNAPSHOT_LIMIT = 512 * 1024 * 1024
+
+
+class Unreadable(Exception):
+    """A file that cannot be read; the message is one line that names the file and the reason."""
+
+
+class NotYet(Exception):
+    """The file is empty or half written: look again, keep the last good value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of an append file, without its newline."""
+
+    data: bytes
+    offset: int
+    line: int
+    """From 1."""
+
+
+Change = Literal["same", "grown", "replaced", "gone"]
+
+
+def open_plain(path: str | Path) -> int:
+    """A read-only descriptor of a regular file; never blocks on a FIFO or device. Raises Unreadable."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except OSError as error:
+        raise Unreadable(f"{path}: {_reason(error)}") from None
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise Unreadable(f"{path}: {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
+    return descriptor
+
+
+def _reason(error: OSError) -> str:
+    names = {
+        errno.ENOENT: "no such file",
+        errno.EACCES: "no permission",
+        errno.EISDIR: "a folder",
+        errno.ELOOP: "a loop of symbolic links",
+        errno.ENOTDIR: "part of the path is not a folder",
+        errno.ENAMETOOLONG: "the name is too long",
+    }
+    return names.get(error.errno or 0, (error.strerror or "cannot be read").lower())
+
+
+def read_at(path: str | Path, offset: int, length: int) -> bytes:
+    """Up to `length` bytes at `offset`. Raises Unreadable."""
+    descriptor = open_plain(path)
+    try:
+        return os.pread(descriptor, length, offset)
+    finally:
+        os.close(descriptor)
+
+
+class AppendFile:
+    """A file that grows by whole lines. `changes` says what happened, `records` yields what is new, once."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.offset = 0
+        self.line = 0
+        self.size = 0
+        self.torn = 0
+        """Bytes after the last newline that are no whole record yet."""
+        self.changed_at: float | None = None
+        self._signature: tuple[int, int, int] | None = None
+        self._fingerprint = b""
+
+    def change(self) -> Change:
+        """What happened to the file since it was last read; reads at most a few hundred bytes."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return "gone"
+        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if signature == self._signature:
+            return "same"
+        self.changed_at = status.st_mtime
+        if self._signature is None:
+            return "grown"
+        if status.st_size < self.offset + self.torn or not self._same_past():
+            return "replaced"
+        return "grown"
+
+    def _same_past(self) -> bool:
+        start = max(0, self.offset - _FINGERPRINT)
+        return read_at(self.path, start, self.offset - start) == self._fingerprint
+
+    def rewind(self) -> None:
+        """Read again from the start: the file was replaced."""
+        self.offset = self.line = self.torn = self.size = 0
+        self._signature, self._fingerprint = None, b""
+
+    def records(self) -> Iterator[Record]:
+        """Whole lines not yielded before. A last line without newline is yielded if it is a whole JSON value.
+
+        Raises Unreadable. The place moves on with every record that is taken.
+        """
+        descriptor = open_plain(self.path)
+        try:
+            status = os.fstat(descriptor)
+            self.changed_at = status.st_mtime
+            position, rest = self.offset, b""
+            while True:
+                chunk = os.pread(descriptor, _CHUNK, position + len(rest))
+                if not chunk:
+                    break
+                data = rest + chunk if rest else chunk
+                start = 0
+                while (end := data.find(b"\n", start)) >= 0:
+                    self.line += 1
+                    self.offset = position + end + 1
+                    record = Record(data[start:end], position + start, self.line)
+                    start = end + 1
+                    if record.data:
+                        yield record
+                rest = data[start:]
+                position += start
+            if rest and rest.rstrip().endswith((b"}", b"]")) and _whole(rest):
+                self.line += 1
+                self.offset = position + len(rest)
+                self.torn = 0
+                yield Record(rest, position, self.line)
+            else:
+                self.torn = len(rest)
+            self.size = position + len(rest)
+            self._signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+            start = max(0, self.offset - _FINGERPRINT)
+            self._fingerprint = os.pread(descriptor, self.offset - start, start)
+        finally:
+            os.close(descriptor)
+
+
+def _whole(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+class SnapshotFile:
+    """A file that is written whole, again and again, atomically or not."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.changed_at: float | None = None
+        self._signature: tuple[int, int, int] | None = None
+
+    def change(self) -> Change:
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return "gone"
+        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if signature == self._signature:
+            return "same"
+        return "replaced" if self._signature and status.st_ino != self._signature[0] else "grown"
+
+    def read(self) -> bytes:
+        """The whole file. Raises Unreadable, and NotYet when it is empty or changed while it was read."""
+        descriptor = open_plain(self.path)
+        try:
+            before = os.fstat(descriptor)
+            if before.st_size > SNAPSHOT_LIMIT:
+                raise Unreadable(f"{self.path}: {before.st_size:,} bytes, more than a snapshot may have")
+            parts = []
+            position = 0
+            while chunk := os.pread(descriptor, _CHUNK, position):
+                parts.append(chunk)
+                position += len(chunk)
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        data = b"".join(parts)
+        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns) or len(data) != after.st_size:
+            raise NotYet(f"{self.path}: being written")
+        self.changed_at = after.st_mtime
+        self._signature = (after.st_ino, after.st_size, after.st_mtime_ns)
+        if not data.strip(b"\0 \t\r\n"):
+            raise NotYet(f"{self.path}: empty")
+        return data
+
+    def forget(self) -> None:
+        """Read again at the next refresh (the last read was of a half-written file)."""
+        self._signature = None

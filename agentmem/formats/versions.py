@@ -1,0 +1,266 @@
+"""A message list seen in versions (a checkpoint overwritten, a list that grows, a log of requests) -> one lane.
+
+A version that extends the one before is walked on; any other is compared by the hashes of its messages, the edits are
+put on the tape before the first new model call, and the walk goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+import msgspec
+import xxhash
+
+from agentmem.formats.draft import Call, LaneDraft, StepDraft
+from agentmem.formats.fields import carve, field_kind
+from agentmem.formats.messages import Message, Part, split
+from agentmem.model import Boundary, Field, Where
+from agentmem.tape import Piece
+
+_MATCH_CELLS = 4_000_000
+PARTS = 4096
+"""More parts than a message has; parts beyond it are not told apart."""
+
+
+@dataclass(slots=True)
+class Item:
+    """One message of a list: its bytes, and where they stand."""
+
+    data: bytes
+    source: str
+    offset: int
+    length: int
+    line: int | None = None
+    base: int = 0
+    """Added to the ordinals of its pieces: place of the message in its record, times PARTS."""
+    key: int = 0
+
+    def __post_init__(self) -> None:
+        self.key = self.key or xxhash.xxh3_64_intdigest(self.data)
+
+
+def decode_message(data: bytes) -> Message:
+    """The message of these bytes; what is no object becomes one `other` piece."""
+    try:
+        value: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return Message("other", [Part("other", data.decode("utf-8", "replace"))])
+    if not isinstance(value, dict):
+        return Message("other", [Part("other", data.decode("utf-8", "replace"))])
+    return split(value)
+
+
+def extract_message(data: bytes, part: int) -> str | None:
+    """Whole text of one part of a message, from its bytes."""
+    parts = decode_message(data).parts
+    number = part % PARTS
+    return parts[number].text if number < len(parts) else None
+
+
+def _is_item(data: bytes) -> bool:
+    """Whether it is a Responses item, of which several make one answer."""
+    return b'"type"' in data and b'"role":"assistant"' not in data.replace(b" ", b"")[:40]
+
+
+class MessageList:
+    """Feeds versions of one message list to a lane. `seen` are the messages of the last version, by hash."""
+
+    def __init__(self, lane: LaneDraft, *, decode: Callable[[bytes], Message] = decode_message) -> None:
+        self.lane = lane
+        self.seen: list[int] = []
+        self.goal_text: str | None = None
+        """The first user text that is no result and no compaction preamble."""
+        self.starts_orphaned = False
+        self.first_change: bool = False
+        """Whether the last version changed what stood before its new messages."""
+        self.compaction: Message | None = None
+        self._prefix: list[int] = []
+        self._sizes: list[int] = []
+        self._decode = decode
+        self._texts: dict[int, str] = {}
+        """Texts of the pieces of the last version's new messages, for the fields that look for their place."""
+        self._merging = False
+
+    def recent_text(self, ident: int) -> str | None:
+        """Text of a piece that came with the last version; None otherwise."""
+        return self._texts.get(ident)
+
+    def update(
+        self, items: Sequence[Item], *, keep: int = 0, fields: Sequence[Field] = (),
+        on_step: Callable[[StepDraft, int], None] | None = None, stays: bool = True,
+    ) -> int:  # fmt: skip
+        """Take in a version: the first `keep` messages of the last one and then `items`. `on_step` is told of every new
+        step with the index of its first assistant message.
+
+        Returns how many messages are new. `fields` is the state held with this version; spans of new messages that
+        carry one become pieces of their own. `stays` False: the list is a captured request, whose assistant messages
+        were answers of earlier calls; nothing in it is a new call.
+        """
+        self._texts = {}
+        keep = min(keep, len(self.seen))
+        fresh_keys = [item.key for item in items]
+        start, known = keep, len(self.seen)
+        while start < known and start - keep < len(items) and self.seen[start] == fresh_keys[start - keep]:
+            start += 1
+        self.first_change = start < known
+        self.compaction = None
+        end = start if start == known else self._edit(items, keep, start, fields)
+        for index in range(end, keep + len(items)):
+            self._take(items[index - keep], fields, on_step, index, stays)
+        self.seen[keep:] = fresh_keys
+        return keep + len(items) - end
+
+    def _edit(self, items: Sequence[Item], keep: int, start: int, fields: Sequence[Field]) -> int:
+        """Put the edits of the part that was there before on the tape. Returns where the new messages begin."""
+        old, new = self.seen[start:], [item.key for item in items[start - keep :]]
+        blocks = _matches(old, new)
+        last = blocks[-1] if blocks else None
+        end = start + (last[1] + last[2] if last else 0)
+        position = len(self._prefix) + sum(self._sizes[:start])
+        old_at, new_at = 0, 0
+        sizes = self._sizes[:start]
+        lane = self.lane
+        for a, b, size in [*blocks, (len(old), end - start, 0)]:
+            gone = sum(self._sizes[start + old_at : start + a])
+            pieces: list[Piece] = []
+            for item in items[start - keep + new_at : start - keep + b]:
+                message = self._decode(item.data)
+                if message.compaction:
+                    self.compaction = message
+                made = self._pieces(item, message, fields)
+                sizes.append(len(made))
+                pieces.extend(made)
+            if gone or pieces:
+                for ident, piece in zip(lane.splice(position, gone, pieces), pieces, strict=True):
+                    if piece.text is not None:
+                        self._texts[ident] = piece.text
+            position += len(pieces)
+            for index in range(a, a + size):
+                sizes.append(self._sizes[start + index])
+                position += self._sizes[start + index]
+            old_at, new_at = a + size, b + size
+        self._sizes = sizes
+        if self.compaction is not None:
+            self._mark_compaction(self.compaction)
+        self._merging = False
+        return end
+
+    def _mark_compaction(self, message: Message) -> None:
+        lane = self.lane
+        before = lane.steps[-1].tokens.prompt if lane.steps else None
+        lane.boundary = Boundary(
+            "compaction", True, before, None, "a summary stands in the place of older messages", message.opaque
+        )
+
+    def _take(
+        self, item: Item, fields: Sequence[Field], on_step: Callable[[StepDraft, int], None] | None, index: int,
+        stays: bool,
+    ) -> None:  # fmt: skip
+        message = self._decode(item.data)
+        lane = self.lane
+        if message.role == "assistant" and stays and not self._said_before(message):
+            if not (self._merging and _is_item(item.data)):
+                step = lane.close()
+                if on_step:
+                    on_step(step, index)
+            pieces = self._pieces(item, message, fields)
+            self._sizes.append(len(pieces))
+            for piece, part in zip(pieces, self._parts_of(pieces, message), strict=True):
+                call = None
+                if piece.kind == "call" and part is not None and part.tool is not None:
+                    call = Call(part.tool, part.arguments or "", part.call_id)
+                self._keep(lane.reply(piece, call), piece)
+            self._merging = True
+            return
+        self._merging = False
+        pieces = self._pieces(item, message, fields)
+        self._sizes.append(len(pieces))
+        for piece, part in zip(pieces, self._parts_of(pieces, message), strict=True):
+            if piece.kind in ("result", "error"):
+                if not lane.steps:
+                    self.starts_orphaned = True
+                self._keep(lane.answer(piece, failed=part.failed if part else None), piece)
+            else:
+                self._keep(lane.append(piece), piece)
+        if message.compaction and lane.boundary is None and lane.steps:
+            self._mark_compaction(message)
+
+    def _said_before(self, message: Message) -> bool:
+        """An assistant message whose calls are all known was only rewritten; it is no new model call."""
+        calls = [part.call_id for part in message.parts if part.kind == "call"]
+        return bool(calls) and all(call and self.lane.call_of(call) is not None for call in calls)
+
+    def prefix(self, pieces: Sequence[Piece]) -> None:
+        """What stands before the messages (system, tools), as it is from now on."""
+        keys = [piece.key for piece in pieces]
+        if keys != self._prefix:
+            self.lane.splice(0, len(self._prefix), pieces)
+            self._prefix = keys
+
+    def _keep(self, ident: int, piece: Piece) -> None:
+        if piece.text is not None:
+            self._texts[ident] = piece.text
+
+    def _parts_of(self, pieces: list[Piece], message: Message) -> list[Part | None]:
+        return [
+            message.parts[piece.where.part % PARTS]
+            if piece.where and piece.where.part % PARTS < len(message.parts)
+            else None
+            for piece in pieces
+        ]
+
+    def _pieces(self, item: Item, message: Message, fields: Sequence[Field]) -> list[Piece]:
+        out: list[Piece] = []
+        for number, part in enumerate(message.parts):
+            where = Where(item.source, item.offset, item.length, item.base + number, None, item.line)
+            if part.kind == "user" and part.text and self.goal_text is None and not self.starts_orphaned:
+                self.goal_text = part.text
+                if not any(field.name in ("goal", "task") for field in fields):
+                    out.append(Piece("goal", part.text, where))
+                    continue
+            if fields and part.text and message.role in ("user", "system", "other"):
+                out.extend(_carved(part, where, fields))
+            else:
+                out.append(
+                    Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
+                )  # fmt: skip
+        return out
+
+
+def _carved(part: Part, where: Where, fields: Sequence[Field]) -> list[Piece]:
+    text = part.text or ""
+    spans = carve(text, fields)
+    if len(spans) == 1 and spans[0][2] is None:
+        return [Piece(part.kind, text, where, part.call_id, None, part.tool, part.tokens)]
+    return [
+        Piece(
+            field_kind(owner.name) if owner else part.kind, text[start:end],
+            Where(where.source, where.offset, where.length, where.part, (start, end), where.line), None,
+            owner.name if owner else None,
+        )
+        for start, end, owner in spans
+    ]  # fmt: skip
+
+
+def _matches(old: list[int], new: list[int]) -> list[tuple[int, int, int]]:
+    """Common runs (start in old, start in new, length), in order."""
+    if not old or not new:
+        return []
+    if len(old) * len(new) <= _MATCH_CELLS:
+        return [tuple(block) for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()[:-1]]  # type: ignore[misc]  # Match is a triple
+    places = {key: index for index, key in reversed(list(enumerate(new)))}
+    runs: list[tuple[int, int, int]] = []
+    b = 0
+    for a, key in enumerate(old):
+        spot = places.get(key, -1)
+        if spot < b:
+            continue
+        if runs and runs[-1][0] + runs[-1][2] == a and runs[-1][1] + runs[-1][2] == spot:
+            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + 1)
+        else:
+            runs.append((a, spot, 1))
+        b = spot + 1
+    return runs

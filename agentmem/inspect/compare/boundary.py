@@ -1,0 +1,71 @@
+"""Boundaries that the file does not record: told from a summary in place of messages, or from reported usage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentmem.formats.draft import StepDraft
+from agentmem.model import KINDS, Boundary
+from agentmem.tape import Tape
+
+FALL = 0.10
+"""Reported prompt tokens that fall by more than this share between two calls are unexplained."""
+_HALF = 2
+_FEWEST = 6
+_SUMMARY = KINDS.index("summary")
+_SYNTHETIC = "<synthetic>"
+_LOOK_BACK = 64
+
+
+def reported(step: StepDraft | None) -> int | None:
+    """Prompt tokens that the provider reported; None for none, zero and made-up calls."""
+    if step is None or step.usage is None or step.model == _SYNTHETIC:
+        return None
+    return step.usage.prompt or None
+
+
+def before_of(steps: Sequence[StepDraft], index: int) -> StepDraft | None:
+    """The latest earlier step of the lane with reported tokens; None across a boundary."""
+    for at in range(index - 1, max(-1, index - _LOOK_BACK), -1):
+        if reported(steps[at]) is not None:
+            return steps[at]
+        if steps[at].boundary is not None:
+            return None
+    return None
+
+
+def boundary_of(
+    steps: Sequence[StepDraft], index: int, given: Boundary | None, tape: Tape, left: Sequence[int],
+    came: Sequence[int], *, synthetic: bool, gap: bool, counted: tuple[int | None, int | None], sizes: tuple[int, int],
+) -> Boundary | None:  # fmt: skip
+    """The boundary of step `index` (len(steps): the open one). `counted`: counted tokens of the parent's prompt and of
+    this one, `sizes` the numbers of their pieces."""
+    now = steps[index] if index < len(steps) else None
+    last = before_of(steps, index)
+    was, is_ = reported(last), reported(now)
+    told = (was, is_) if was is not None and is_ is not None else counted
+    if given is not None:
+        if given.before is not None and given.after is not None:
+            return given
+        return Boundary(
+            given.kind, given.recorded, told[0] if given.before is None else given.before,
+            told[1] if given.after is None else given.after, given.why, given.opaque,
+        )  # fmt: skip
+    if synthetic:
+        return None
+    if left:
+        summary = next((ident for ident in came if tape.kinds[ident] == _SUMMARY), None)
+        if summary is not None:
+            opaque = tape.segment(summary).head is None
+            return Boundary("compaction", True, *told, f"a summary stands in the place of {len(left)} pieces", opaque)
+    if gap:
+        return None
+    if last is not None and now is not None and was is not None and is_ is not None and is_ < was * (1 - FALL):
+        same = last.model is None or now.model is None or last.model == now.model
+        if same:
+            return Boundary("unexplained", False, was, is_, "reported prompt tokens fell and nothing records why")
+    if len(left) >= _FEWEST and len(left) * _HALF > sizes[0]:
+        if sizes[1] - len(came) <= 0 and came:
+            return Boundary("rewrite", False, *told, "most of the list was written anew")
+        return Boundary("trim", False, *told, "most of the list is gone")
+    return None

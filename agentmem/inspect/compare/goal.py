@@ -1,0 +1,178 @@
+"""Where the goal stands in each prompt of a lane, followed edit by edit."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agentmem.formats.draft import LaneDraft
+from agentmem.model import KINDS, Field, GoalStatus, Prompt
+from agentmem.tape import Edit, Tape, content_key
+
+GOAL_NAMES = ("goal", "task", "objective")
+_GOAL = KINDS.index("goal")
+_CARRIERS = frozenset(KINDS.index(kind) for kind in ("system", "user", "summary", "plan", "fact", "note", "other"))
+_LONGEST = 200_000
+"""Longer pieces are not searched for the goal."""
+_SHORTEST = 12
+"""A shorter goal is not searched for inside other texts: it would be found by chance."""
+_HEADING = "GOAL (unchanged)"
+
+
+def is_goal(name: str) -> bool:
+    return name.rpartition(".")[2] in GOAL_NAMES
+
+
+def goal_field(fields: Sequence[Field]) -> Field | None:
+    """The field that declares the goal, if the state holds one."""
+    for field in fields:
+        if is_goal(field.name) and field.value and field.value != "null":
+            return field
+    return None
+
+
+@dataclass(slots=True)
+class Place:
+    """Where the goal stands: the last piece that carries it, its index, and the tokens after it."""
+
+    ident: int = -1
+    index: int = -1
+    after: int = 0
+
+
+class GoalWalk:
+    """Follows the goal through the prompts of one lane. `goal` is the first one; `text` gives whole texts."""
+
+    def __init__(self, tape: Tape, goal: str | None, text: Callable[[int], str | None]) -> None:
+        self._tape, self._goal, self._text = tape, goal, text
+        self._keys = {content_key(kind, goal) for kind in KINDS} if goal else set()
+        self._carries: dict[int, bool] = {}
+        self._place = Place()
+        self._idents = array("q")
+        self._after = array("q")
+
+    def at(self, n: int) -> Place:
+        """Place in prompt `n` (steps + 1: the list as it stands). `ident` -1: it does not stand there."""
+        if n <= len(self._idents):
+            return Place(self._idents[n - 1], -1, self._after[n - 1])
+        while len(self._idents) < min(n, self._tape.steps):
+            step = len(self._idents) + 1
+            self._advance(self._place, self._tape.edits(step), step)
+            self._idents.append(self._place.ident)
+            self._after.append(self._place.after)
+        if n <= len(self._idents):
+            return Place(self._idents[n - 1], -1, self._after[n - 1])
+        place = Place(self._place.ident, self._place.index, self._place.after)
+        self._advance(place, self._tape.edits(n), n)
+        return place
+
+    def _advance(self, place: Place, edits: Iterable[Edit], n: int) -> None:
+        lost = place.ident < 0
+        for edit in edits:
+            fresh = any(self.carries(ident) for ident in edit.new)
+            end = edit.position + len(edit.gone)
+            if not lost and edit.position <= place.index < end:
+                lost = True
+            if lost:
+                continue
+            if edit.position > place.index:
+                if fresh:
+                    lost = True
+                    continue
+                place.after += self._weight(edit.new) - self._weight(edit.gone)
+            else:
+                place.index += len(edit.new) - len(edit.gone)
+        if lost:
+            self._find(place, n, any(edit.new or edit.gone for edit in edits))
+
+    def _find(self, place: Place, n: int, changed: bool) -> None:
+        if not changed and place.ident < 0:
+            return
+        after = 0
+        if place.ident < 0 and not self._any_new(n):
+            return
+        ids = self._tape.ids(n)
+        for index in range(len(ids) - 1, -1, -1):
+            if self.carries(ids[index]):
+                place.ident, place.index, place.after = ids[index], index, after
+                return
+            after += self._weight((ids[index],))
+        place.ident = place.index = -1
+        place.after = 0
+
+    def _any_new(self, n: int) -> bool:
+        return any(self.carries(ident) for edit in self._tape.edits(n) for ident in edit.new)
+
+    def _weight(self, ids: Iterable[int]) -> int:
+        tokens = self._tape.tokens
+        return sum(tokens[ident] for ident in ids if tokens[ident] > 0)
+
+    def carries(self, ident: int) -> bool:
+        """Whether the goal, or a declared goal in its place, stands in that piece."""
+        kind = self._tape.kinds[ident]
+        if kind == _GOAL or self._tape.keys[ident] in self._keys:
+            return True
+        if kind not in _CARRIERS or not self._goal or len(self._goal) < _SHORTEST:
+            return False
+        known = self._carries.get(ident)
+        if known is None:
+            known = self._carries[ident] = self._contains(ident)
+        return known
+
+    def _contains(self, ident: int) -> bool:
+        goal = self._goal or ""
+        segment = self._tape.segment(ident)
+        if segment.head is None or segment.characters is None or segment.characters < len(goal):
+            return False
+        if goal in segment.head:
+            return True
+        if segment.characters > _LONGEST or segment.characters <= len(segment.head):
+            return False
+        return goal in (self._text(ident) or "")
+
+
+def status(
+    place: Place, prompt: Prompt, lane: LaneDraft, fields: Sequence[Field], *, goal: str | None, declared: bool,
+    unknown: bool, synthetic: bool, window: int | None, size: int | None,
+) -> tuple[GoalStatus, int | None]:  # fmt: skip
+    """(status, tokens after the goal). The first of missing, changed, buried, last, present that holds.
+
+    Buried: in a prompt rendered from state the goal is not last; in a transcript more than half of the window stands
+    after it. Without a window that cannot be told, and the goal is last or present.
+    """
+    if goal is None or (unknown and not declared) or not len(prompt):
+        return "unknown", None
+    held = goal_field(fields) if declared else None
+    if place.ident < 0:
+        return ("missing" if held is None or held.segment is None else "present"), None
+    if held is not None and held.value.strip() != goal.strip():
+        return "changed", place.after
+    ids = prompt.ids
+    if ids[-1] == place.ident:
+        return "last", 0
+    if not synthetic and declared and _rendered(lane.tape, place.ident, ids):
+        return "buried", place.after
+    if window is not None and not synthetic and place.after > window / 2:
+        return "buried", place.after
+    return "present", place.after
+
+
+def _rendered(tape: Tape, ident: int, ids: Sequence[int]) -> bool:
+    """Whether the goal stands in a text that was rendered from state: with our heading, or beside another field."""
+    segment = tape.segment(ident)
+    if segment.kind != "goal":
+        return False
+    if segment.head is not None and segment.head.startswith(_HEADING):
+        return True
+    if segment.field is None or segment.where is None or segment.where.span is None:
+        return False
+    record = (segment.where.source, segment.where.offset, segment.where.part)
+    near = ids if len(ids) <= 64 else [*ids[:32], *ids[-32:]]
+    for other in near:
+        if other == ident or tape.field_of(other) is None:
+            continue
+        where = tape.segment(other).where
+        if where is not None and (where.source, where.offset, where.part) == record:
+            return True
+    return False

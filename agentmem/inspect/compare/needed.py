@@ -1,0 +1,188 @@
+"""Drops watched after they were made: what comes back, and the first later failure that needed what was lost.
+
+A failure needs a drop only if (a) the tool earlier had that argument, by name or value, now lacks it (absent, null or
+empty) and errs, or (b) the error names the field or its value as a whole word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from agentmem.formats.draft import Call
+from agentmem.inspect.compare.row import Row
+from agentmem.inspect.compare.words import NOT_NAMES, is_item, leaf, stands
+from agentmem.model import Field, Miss
+from agentmem.tape import Tape
+
+_SHORTEST = 4
+_LONGEST = 400
+_LONGEST_ARGUMENTS = 200_000
+_MOST_WATCHED = 2000
+
+
+def named_arguments(arguments: str) -> dict[str, str]:
+    """Arguments by name as texts; null and empty ones are left out. {} where they are no object."""
+    if len(arguments) > _LONGEST_ARGUMENTS:
+        return {}
+    try:
+        value = msgspec.json.decode(arguments.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    if not isinstance(value, dict):
+        return {}
+    out = {}
+    for name, item in value.items():
+        if item is None or item == "" or item == [] or item == {}:
+            continue
+        out[str(name)] = item if isinstance(item, str) else msgspec.json.encode(item).decode()
+    return out
+
+
+class Watch:
+    """The drops of one lane that have not come back. Events are kept in order, so that `rewind` can undo the last."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self._by_key: dict[int, list[Row]] = {}
+        self._fields: list[Row] = []
+        """Fields that are gone or held outside the prompt, and have not come back."""
+        self._carried: list[Row] = []
+        """Pieces that carried a field which no state lists."""
+        self._returns: list[tuple[int, Row, int | None]] = []
+        self._misses: list[tuple[int, Row]] = []
+        self._had: dict[tuple[str, str], int] = {}
+        """(tool, argument) -> index of the step that first gave it."""
+        self._gave: dict[tuple[str, str], tuple[int, str]] = {}
+        """(tool, value) -> (index, argument) that first carried it."""
+        self._given: list[tuple[int, bool, tuple[str, str]]] = []
+
+    def rewind(self, index: int) -> set[int]:
+        """Forget steps from `index` on. Returns the indices of earlier steps whose rows changed by it."""
+        dirty: set[int] = set()
+        while self._misses and self._misses[-1][0] >= index:
+            _, row = self._misses.pop()
+            row.misses.pop()
+            dirty.add(row.index)
+        while self._returns and self._returns[-1][0] >= index:
+            _, row, key = self._returns.pop()
+            if row.returned is not None:
+                row.returned = None
+                dirty.add(row.index)
+                if key is None:
+                    self._fields.append(row)
+            if key is not None:
+                row.keys.add(key)
+                self._by_key.setdefault(key, []).append(row)
+        while self.rows and self.rows[-1].index >= index:
+            row = self.rows.pop()
+            for key in row.keys:
+                kept = [other for other in self._by_key.get(key, ()) if other is not row]
+                if kept:
+                    self._by_key[key] = kept
+                else:
+                    self._by_key.pop(key, None)
+        self._fields = [row for row in self._fields if row.index < index]
+        self._carried = [row for row in self._carried if row.index < index]
+        while self._given and self._given[-1][0] >= index:
+            _, by_name, place = self._given.pop()
+            if by_name:
+                del self._had[place]
+            else:
+                del self._gave[place]
+        return {at for at in dirty if at < index}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Watch the drops of a step; call after `came` of that step."""
+        for row in rows:
+            self.rows.append(row)
+            if row.what != "segment" and row.text is not None:
+                self._fields.append(row)
+                continue
+            if row.what != "segment":
+                self._carried.append(row)
+            for key in row.keys:
+                self._by_key.setdefault(key, []).append(row)
+        for watched in (self._fields, self._carried):
+            if len(watched) > _MOST_WATCHED:
+                del watched[: len(watched) - _MOST_WATCHED]
+
+    def came(self, index: int, tape: Tape, came: Iterable[int], fields: Sequence[Field], changed: bool) -> set[int]:
+        """Mark what came back at that step. Returns the indices of the steps whose rows changed."""
+        dirty: set[int] = set()
+        if self._by_key:
+            for ident in came:
+                key = tape.keys[ident]
+                for row in self._by_key.pop(key, ()):
+                    row.keys.discard(key)
+                    self._returns.append((index, row, key))
+                    if not row.keys:
+                        row.returned = index
+                        dirty.add(row.index)
+        if self._fields and changed:
+            now = {field.name: field for field in fields}
+            values = {field.value for field in fields if is_item(field.name)}
+            still = []
+            for row in self._fields:
+                if self._back(row, now, values):
+                    row.returned = index
+                    dirty.add(row.index)
+                    self._returns.append((index, row, None))
+                else:
+                    still.append(row)
+            self._fields = still
+        return dirty
+
+    @staticmethod
+    def _back(row: Row, now: dict[str, Field], values: set[str]) -> bool:
+        if is_item(row.name):
+            return row.text in values
+        field = now.get(row.name)
+        if field is None or field.value in ("null", ""):
+            return False
+        return field.segment is not None if row.held else True
+
+    def failed(self, index: int, lane: str, number: int, calls: Sequence[Call]) -> set[int]:
+        """Tie the failures of a step to what was lost before. Returns the indices of the steps whose rows changed."""
+        dirty: set[int] = set()
+        given = [named_arguments(call.arguments) for call in calls]
+        for call, arguments in zip(calls, given, strict=True):
+            if call.outcome != "error":
+                continue
+            for row in (*self._fields, *self._carried):
+                if row.misses or row.returned is not None:
+                    continue
+                if self._lacks(row, call, arguments) or _names(row, call.error):
+                    row.misses.append(Miss(lane, index + 1, number, call.tool, call.error or ""))
+                    self._misses.append((index, row))
+                    dirty.add(row.index)
+        for call, arguments in zip(calls, given, strict=True):
+            for name, value in arguments.items():
+                if (call.tool, name) not in self._had:
+                    self._had[(call.tool, name)] = index
+                    self._given.append((index, True, (call.tool, name)))
+                if _SHORTEST <= len(value) <= _LONGEST and (call.tool, value) not in self._gave:
+                    self._gave[(call.tool, value)] = (index, name)
+                    self._given.append((index, False, (call.tool, value)))
+        return dirty
+
+    def _lacks(self, row: Row, call: Call, arguments: dict[str, str]) -> bool:
+        if row.what == "segment":
+            return False
+        name = leaf(row.name)
+        if (call.tool, name) in self._had and name not in arguments and not is_item(row.name):
+            return True
+        gave = self._gave.get((call.tool, row.text)) if row.text is not None else None
+        return gave is not None and gave[1] not in arguments
+
+
+def _names(row: Row, error: str | None) -> bool:
+    """Whether the error names the field or its value as a whole word."""
+    if not error or row.what == "segment":
+        return False
+    name = leaf(row.name)
+    if not is_item(row.name) and name.lower() not in NOT_NAMES and stands(name, error):
+        return True
+    value = row.text
+    return value is not None and value.lower() not in NOT_NAMES and len(value) <= _LONGEST and stands(value, error)

@@ -1,0 +1,228 @@
+"""The prompt against the parent's prompt: every piece that left becomes part of one row, or is spared with a reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agentmem.formats.draft import Declared
+from agentmem.inspect.compare.cause import cause_of, declared_record
+from agentmem.inspect.compare.fields import compare_fields, stands_as
+from agentmem.inspect.compare.pair import Pair, pair
+from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
+from agentmem.inspect.compare.words import leaf, reworded
+from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Segment
+from agentmem.tape import content_key
+
+_PINNED = frozenset({"system", "tools", "goal", "summary", "plan", "fact", "note", "recall"})
+_NEAR_THE_START = 4
+_ROWS = 12
+"""More pieces than this that vanish from the middle without a record are one row."""
+
+
+def compare(passage: Passage) -> Outcome:
+    """What left between the parent's prompt and state and this step's, in rows, and what is no drop and why."""
+    outcome = Outcome()
+    covered: set[int] = set()
+    declared = list(passage.declared)
+    for item in declared:
+        if item.segment is not None:
+            _declared_piece(passage, outcome, item, covered)
+    said = [item for item in declared if item.segment is None]
+    used = compare_fields(passage, outcome, said, covered)
+    for item in said:
+        if id(item) not in used:
+            _declared_name(passage, outcome, item, covered)
+    rest = [ident for ident in passage.left if ident not in covered]
+    if rest:
+        _pieces(passage, outcome, rest)
+    for row in outcome.rows:
+        row.keys.update(passage.tape.keys[ident] for ident in row.ids)
+    return outcome
+
+
+def title(segment: Segment) -> str:
+    """A name for a piece: its field, else its kind with its tool."""
+    if segment.field is not None:
+        return segment.field
+    if segment.tool is not None:
+        return f"{segment.kind} of {segment.tool}" if segment.kind != "call" else f"call {segment.tool}"
+    names = {"system": "system prompt", "tools": "tool schemas", "user": "user message", "assistant": "reply"}
+    return names.get(segment.kind, segment.kind)
+
+
+def _declared_piece(passage: Passage, outcome: Outcome, item: Declared, covered: set[int]) -> None:
+    """A drop that the file declares of a piece by its id."""
+    ident = item.segment
+    if ident is None or ident in covered:
+        return
+    if ident not in passage.left:
+        outcome.spared.append(Spared(item.name, "declared, but its content still stands", ident))
+        return
+    covered.add(ident)
+    outcome.rows.append(_said(passage, item, ident))
+
+
+def _declared_name(passage: Passage, outcome: Outcome, item: Declared, covered: set[int]) -> None:
+    """A drop that the file declares by name or text, of what is no field that left."""
+    tape = passage.tape
+    if any(field.segment is not None for field in passage.after if item.name in (field.name, leaf(field.name))):
+        outcome.spared.append(Spared(item.name, "declared, but it still stands in the prompt"))
+        return
+    found = None if item.text is None else _by_text(passage, item.text, covered)
+    if found is None and item.name:
+        names = (item.name, f"facts.{item.name}")
+        found = next((i for i in passage.left if i not in covered and tape.field_of(i) in names), None)
+    if found is not None:
+        covered.add(found)
+    outcome.rows.append(_said(passage, item, found))
+
+
+def _said(passage: Passage, item: Declared, ident: int | None) -> Row:
+    seg = None if ident is None else passage.tape.segment(ident)
+    kind = seg.kind if seg is not None and item.kind == "other" else item.kind
+    head = seg.head if seg is not None else item.text[:HEAD_CHARACTERS] if item.text is not None else None
+    tokens = item.tokens if item.tokens is not None else seg.tokens if seg is not None else None
+    return Row(
+        passage.index, item.what, item.name or (title(seg) if seg is not None else kind), kind, head, tokens,
+        item.cause, True, ident, item.text, 1, declared_record(item), item.stub, False,
+        () if ident is None else (ident,),
+    )  # fmt: skip
+
+
+def _by_text(passage: Passage, text: str, covered: set[int]) -> int | None:
+    keys = {content_key(kind, text) for kind in KINDS}
+    return next((i for i in passage.left if i not in covered and passage.tape.keys[i] in keys), None)
+
+
+def _pieces(passage: Passage, outcome: Outcome, rest: Sequence[int]) -> None:
+    if passage.restarted:
+        _spare_all(passage, outcome, rest, "a new run begins here")
+        return
+    pairs = pair(passage)
+    open_: list[Segment] = []
+    for ident in rest:
+        found = pairs.get(ident)
+        if found is None or not _paired(passage, outcome, found):
+            open_.append(passage.tape.segment(ident) if found is None else found.old)
+    if not open_:
+        return
+    boundary = passage.boundary
+    cause, recorded, record = cause_of(boundary)
+    if recorded or (boundary is not None and cause != "silent"):
+        for seg in open_:
+            outcome.rows.append(_row(passage, seg, cause, recorded, record))
+        return
+    if passage.gap:
+        _spare_all(passage, outcome, [seg.id for seg in open_], "steps are missing before this one: unknown")
+        return
+    _unrecorded(passage, outcome, open_)
+
+
+def _paired(passage: Passage, outcome: Outcome, found: Pair) -> bool:
+    """Take in a piece in whose place something stands. False: that explains nothing."""
+    old, new = found.old, found.new
+    if found.sort == "changed":
+        outcome.spared.append(Spared(title(old), "another value stands in its place", old.id))
+    elif found.sort == "stub":
+        outcome.rows.append(_row(passage, old, "shortened", True, "a stub stands in its place", new))
+    elif found.sort == "blank":
+        outcome.rows.append(_row(passage, old, "nulled", False, None, new))
+    elif found.sort == "summary":
+        cause, recorded, record = cause_of(passage.boundary)
+        if not recorded:
+            cause, record = "compacted", "a summary stands in its place"
+        row = _row(passage, old, cause, True, record)
+        row.stub = new.id
+        outcome.rows.append(row)
+    elif passage.boundary is not None and passage.boundary.recorded:
+        return False
+    elif old.kind == "recall":
+        outcome.spared.append(Spared(title(old), "another recall stands in its place", old.id))
+    else:
+        outcome.rows.append(_row(passage, old, "replaced", False, None, new))
+    return True
+
+
+def _row(
+    passage: Passage, seg: Segment, cause: Cause, recorded: bool, record: str | None, new: Segment | None = None
+) -> Row:
+    """One row for one piece. Of a shortened piece the tokens are those that went."""
+    tokens = seg.tokens
+    if new is not None and cause == "shortened" and tokens is not None and new.tokens is not None:
+        tokens = max(0, tokens - new.tokens)
+    what = "plan" if seg.kind == "plan" else "field" if seg.field is not None else "segment"
+    return Row(
+        passage.index, what, title(seg), seg.kind, seg.head, tokens, cause, recorded, seg.id, None, 1, record,
+        None if new is None else new.id, False, (seg.id,),
+    )  # fmt: skip
+
+
+def _spare_all(passage: Passage, outcome: Outcome, ids: Sequence[int], why: str) -> None:
+    for ident in ids:
+        outcome.spared.append(Spared(title(passage.tape.segment(ident)), why, ident))
+
+
+def _unrecorded(passage: Passage, outcome: Outcome, open_: Sequence[Segment]) -> None:
+    """Nothing in the file explains these. State pieces one by one; messages as one row: a sliding window if they were
+    the oldest, else silent."""
+    trace: list[Segment] = []
+    for seg in open_:
+        if seg.kind in STATE_KINDS or seg.field is not None:
+            _state_piece(passage, outcome, seg)
+        elif seg.kind == "system":
+            outcome.rows.append(_row(passage, seg, "silent", False, None))
+        else:
+            trace.append(seg)
+    if not trace:
+        return
+    cause: Cause = "trimmed" if _oldest(passage, trace) else "silent"
+    if len(trace) == 1 or (cause == "silent" and len(trace) <= _ROWS):
+        outcome.rows.extend(_row(passage, seg, cause, False, None) for seg in trace)
+        return
+    known = [seg.tokens for seg in trace if seg.tokens is not None]
+    counts = Counter(seg.kind for seg in trace)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    outcome.rows.append(
+        Row(
+            passage.index, "segment", f"{len(trace)} pieces: {kinds}", counts.most_common(1)[0][0], trace[0].head,
+            sum(known) if known else None, cause, False, trace[0].id, None, len(trace), None, None, False,
+            tuple(seg.id for seg in trace),
+        )
+    )  # fmt: skip
+
+
+def _state_piece(passage: Passage, outcome: Outcome, seg: Segment) -> None:
+    fresh = [passage.text(ident) or "" for ident in passage.came if KINDS[passage.tape.kinds[ident]] in STATE_KINDS]
+    text = passage.text(seg.id)
+    if seg.kind == "goal" and any(KINDS[passage.tape.kinds[ident]] == "goal" for ident in passage.came):
+        outcome.spared.append(Spared(title(seg), "another goal stands in its place", seg.id))
+    elif seg.kind in ("recall", "summary") and any(
+        passage.tape.kinds[ident] == KINDS.index(seg.kind) for ident in passage.came
+    ):
+        outcome.spared.append(Spared(title(seg), f"another {seg.kind} stands in its place", seg.id))
+    elif text is not None and seg.kind in ("note", "plan", "fact") and reworded(text, fresh):
+        outcome.spared.append(Spared(title(seg), "it was worded anew", seg.id))
+    elif text is not None and len(text) >= 4 and any(
+        stands_as(text, passage.text(ident) or "") for ident in passage.live()
+    ):
+        outcome.spared.append(Spared(title(seg), "it stands elsewhere in the prompt", seg.id))
+    else:
+        outcome.rows.append(_row(passage, seg, "silent", False, None))
+
+
+def _oldest(passage: Passage, trace: Sequence[Segment]) -> bool:
+    """Whether what left stood before every message that stays: a window that slides."""
+    gone = {seg.id for seg in trace}
+    newest = max(gone)
+    for edit in passage.edits:
+        if gone.isdisjoint(edit.gone):
+            continue
+        if edit.position > _NEAR_THE_START:
+            came = set(passage.came)
+            kinds, ids = passage.tape.kinds, passage.live()
+            if not all(
+                KINDS[kinds[ident]] in _PINNED or ident > newest or ident in came for ident in ids[: edit.position]
+            ):
+                return False
+    return True

@@ -1,0 +1,90 @@
+"""A row of what was lost while its run still goes on: what comes back and what fails for it is not yet known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agentmem.formats.draft import Call, Declared
+from agentmem.model import Boundary, Cause, Drop, Field, Kind, Miss
+from agentmem.tape import Edit, Tape
+
+STANDS = "a value that stands elsewhere"
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """What becomes a `Drop`. Fields as there; indices count the steps of the lane from 0."""
+
+    index: int
+    what: Literal["segment", "field", "plan"]
+    name: str
+    kind: Kind
+    head: str | None
+    tokens: int | None
+    cause: Cause
+    recorded: bool
+    segment: int | None = None
+    text: str | None = None
+    count: int = 1
+    record: str | None = None
+    stub: int | None = None
+    held: bool = False
+    """A field that left the prompt and is still held in the state."""
+    ids: tuple[int, ...] = ()
+    """Pieces that the row stands for."""
+    keys: set[int] = field(default_factory=set)
+    """Contents that have not come back yet."""
+    returned: int | None = None
+    misses: list[Miss] = field(default_factory=list)
+
+    def freeze(self, lane: str, number: Callable[[int], int], last_step: int) -> Drop:
+        """`number` gives the number of a step by its index; `last_step` is the parent's."""
+        return Drop(
+            lane, self.index + 1, number(self.index), self.what, self.name, self.kind, self.head, self.tokens,
+            self.cause, self.recorded, last_step, None if self.returned is None else number(self.returned),
+            tuple(self.misses), self.segment, self.text, self.count, self.record, self.stub,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spared:
+    """Something that left and is no drop, and why not, in words."""
+
+    name: str
+    why: str
+    segment: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Passage:
+    """All that one comparison looks at: a step's prompt and state against its parent's."""
+
+    index: int
+    """Index of the step from 0; its prompt is `index + 1` on the tape."""
+    tape: Tape
+    left: tuple[int, ...]
+    came: tuple[int, ...]
+    edits: tuple[Edit, ...]
+    before: tuple[Field, ...]
+    after: tuple[Field, ...]
+    declared: Iterable[Declared]
+    boundary: Boundary | None
+    calls: Iterable[Call]
+    """Calls of this step and of its parent."""
+    text: Callable[[int], str | None]
+    """Whole text of a piece of this lane."""
+    gap: bool = False
+    """Steps are missing before this one: what happened in between is unknown."""
+    restarted: bool = False
+    """A new run in the same file."""
+    live: Callable[[], list[int]] = list
+    """Ids of the step's prompt, in order."""
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Outcome:
+    rows: list[Row] = field(default_factory=list)
+    spared: list[Spared] = field(default_factory=list)

@@ -1,0 +1,151 @@
+"""What came through a boundary and what did not, by kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from agentmem.inspect.compare.things import LARGEST, Things
+from agentmem.inspect.compare.words import words
+from agentmem.model import KINDS, Boundary, Lost, Survival, TokenCounter
+from agentmem.tape import Tape
+
+LostKind = Literal["identifiers", "paths", "numbers", "commands", "constraints", "decisions"]
+ORDER: tuple[LostKind, ...] = ("identifiers", "paths", "numbers", "commands", "constraints", "decisions")
+KINDS_TOLD = ("constraints", "decisions")
+"""Kinds that are told by keyword: a hint, not a proof."""
+_WORD = re.compile(r"\w+")
+_MOST = 200
+_PROSE = 12
+_PROSE_CHARACTERS = 600
+_SAME = 0.6
+_MOST_CHANGED = 20
+_SHORTEST_CHANGED = 4
+
+
+def survival(
+    lane: str, n: int, step: int, boundary: Boundary, tape: Tape, *, left: Sequence[int], stay: Iterable[int],
+    came: Sequence[int], text: Callable[[int], str | None], count: TokenCounter, goal: str | None,
+    goal_before: bool, goal_after: bool,
+) -> Survival:  # fmt: skip
+    """What of the pieces that left still stands. `stay`: the rest of the new prompt, `came`: its new pieces.
+
+    An opaque boundary tells nothing: `kept` holds only the goal, `lost` nothing.
+    """
+    kept: dict[str, tuple[int, int]] = {}
+    lost: list[Lost] = []
+    if goal is not None and goal_before:
+        kept["goal"] = (int(goal_after), 1)
+        if not goal_after and not boundary.opaque:
+            lost.append(Lost("goal", goal, count(goal)))
+    else:
+        kept["goal"] = (0, 0)
+    if boundary.opaque or not left:
+        return Survival(lane, n, step, boundary, kept, tuple(lost), ())
+    had, prose = Things(), []
+    spent = 0
+    for ident in left:
+        body = text(ident)
+        if body is None or spent > LARGEST:
+            continue
+        spent += len(body)
+        kind = KINDS[tape.kinds[ident]]
+        had.take(body, kind, tape.segment(ident) if kind == "call" else None)
+        if kind in ("user", "assistant") and body.strip():
+            prose.append((kind == "user", body))
+    fresh = [body for body in (text(ident) for ident in came) if body]
+    still: list[str] = []
+    size = sum(map(len, fresh))
+    for ident in stay:
+        body = text(ident)
+        if body is not None and size < LARGEST:
+            size += len(body)
+            still.append(body)
+    now = "\n".join((*fresh, *still))
+    have = Things()
+    for body in (*fresh, *still):
+        have.take(body, "result")
+    new_words = words_of(now)
+    for kind in ORDER:
+        all_ = getattr(had, kind)
+        gone = [item for item in all_ if not _stands(item, kind, have, now, new_words)]
+        kept[kind] = (len(all_) - len(gone), len(all_))
+        gone.sort(key=lambda item: -all_[item])
+        lost.extend(Lost(kind, item, count(item)) for item in gone[:_MOST])
+    for _, body in sorted(prose, key=lambda item: not item[0])[:_PROSE]:
+        short = body.strip()[:_PROSE_CHARACTERS]
+        if not _said(short, new_words):
+            lost.append(Lost("prose", short, count(body)))
+    return Survival(lane, n, step, boundary, kept, tuple(lost), _changed(had, have, fresh, now))
+
+
+def words_of(text: str) -> set[str]:
+    """All its words in lower case."""
+    return set(_WORD.findall(text.lower()))
+
+
+def _stands(item: str, kind: str, have: Things, now: str, new_words: set[str]) -> bool:
+    if kind in KINDS_TOLD:
+        return item in now or _said(item, new_words)
+    if kind == "commands":
+        return item in now
+    known = have.paths if kind == "paths" else have.numbers if kind == "numbers" else have.identifiers
+    return item in known
+
+
+def _said(sentence: str, new_words: set[str]) -> bool:
+    had = {word for word in words(sentence) if len(word) > 3}
+    return bool(had) and len(had & new_words) >= _SAME * len(had)
+
+
+def _changed(had: Things, have: Things, fresh: Sequence[str], now: str) -> tuple[tuple[str, str], ...]:
+    """(from, to): identifiers, paths and numbers that left and stand in the new pieces changed by a character or two."""
+    said = Things()
+    for body in fresh:
+        said.take(body, "result")
+    out: list[tuple[str, str]] = []
+    for kind in ("identifiers", "paths", "numbers"):
+        old, new, stands = getattr(had, kind), getattr(said, kind), getattr(have, kind)
+        by_shape: dict[tuple[int, str], list[str]] = {}
+        for item in old:
+            if item not in stands and len(item) >= _SHORTEST_CHANGED:
+                for shape in {item[:2], item[-2:]}:
+                    by_shape.setdefault((len(item), shape), []).append(item)
+        for item in new:
+            if item in old or len(item) < _SHORTEST_CHANGED or len(out) >= _MOST_CHANGED:
+                continue
+            near = _nearest(item, by_shape, kind)
+            if near is not None:
+                out.append((near, item))
+    return tuple(out)
+
+
+def _nearest(item: str, by_shape: dict[tuple[int, str], list[str]], kind: str) -> str | None:
+    sizes = (0,) if kind == "numbers" else (0, -1, 1)
+    for change in sizes:
+        for shape in (item[:2], item[-2:]):
+            for other in by_shape.get((len(item) + change, shape), ())[:_MOST]:
+                if near(other, item, 1 if kind == "numbers" or len(item) < 8 else 2):
+                    return other
+    return None
+
+
+def near(old: str, new: str, most: int = 2) -> bool:
+    """Whether `new` is `old` with a character or two changed, left out or put in, or two neighbours swapped."""
+    if old == new or old.lower() == new.lower() or abs(len(old) - len(new)) > most:
+        return False
+    if new in (f"{old}s", old.removesuffix("s")):
+        return False
+    if len(old) == len(new):
+        spots = [place for place in range(len(old)) if old[place] != new[place]]
+        if len(spots) <= most:
+            return True
+        first = spots[0]
+        return len(spots) == 2 and spots[1] == first + 1 and old[first] == new[first + 1] and old[first + 1] == new[first]
+    short, long = sorted((old, new), key=len)
+    start = 0
+    while start < len(short) and short[start] == long[start]:
+        start += 1
+    return short[start:] == long[start + len(long) - len(short) :]
+

@@ -1,0 +1,122 @@
+"""What one prompt has that another has not: the change view and `agentmem diff`. Pure.
+
+Pieces are matched by content: a piece whose content stands anywhere in the other prompt is kept. A stub pairs with what
+it stands for, a field with its earlier value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agentmem.model import Prompt, Segment
+from agentmem.tape import PromptView
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """One row of a difference, in the order of the later prompt; what left stands where it stood."""
+
+    sort: Literal["same", "added", "gone", "shortened", "changed"]
+    now: Segment | None = None
+    was: Segment | None = None
+    count: int = 1
+    """For `same`: how many pieces in a row are unchanged."""
+    tokens: int | None = None
+    """For `same`: their tokens, as far as known."""
+    first: str = ""
+    """For `same`: kinds of the first and the last piece."""
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference:
+    changes: tuple[Change, ...]
+    kept: int
+    kept_tokens: int
+
+    def of(self, *sorts: str) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.sort in sorts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    ids: Sequence[int]
+    keys: Sequence[int]
+    get: Callable[[int], Segment]
+    """By place."""
+
+
+def _side(prompt: Prompt) -> _Side:
+    if isinstance(prompt, PromptView):
+        ids, tape = list(prompt.ids), prompt.tape
+        return _Side(ids, [tape.keys[i] for i in ids], lambda place: tape.segment(ids[place]))
+    segments = tuple(prompt)
+    return _Side([s.id for s in segments], [s.key for s in segments], lambda place: segments[place])
+
+
+def difference(before: Prompt | None, after: Prompt) -> Difference:
+    """From `before` (None: an empty prompt) to `after`. Segments are made only for what changed."""
+    new = _side(after)
+    old = _side(before) if before is not None else _Side((), (), lambda place: new.get(place))
+    old_keys, new_keys = set(old.keys), set(new.keys)
+    gone: dict[int | None, list[Segment]] = {}
+    anchor: int | None = None
+    for place, key in enumerate(old.keys):
+        if key in new_keys:
+            anchor = key
+        else:
+            gone.setdefault(anchor, []).append(old.get(place))
+    lost = {segment.id: segment for run in gone.values() for segment in run}
+    by_field = {segment.field: segment for segment in lost.values() if segment.field is not None}
+    changes: list[Change] = []
+    paired: set[int] = set()
+    fresh: list[tuple[int, Change]] = []
+    for place, key in enumerate(new.keys):
+        if key not in old_keys:
+            change = _came(new.get(place), lost, by_field, paired)
+            fresh.append((place, change))
+    came = dict(fresh)
+    kept = kept_tokens = 0
+    same: list[Segment] = []
+
+    def close() -> None:
+        if same:
+            known = [s.tokens for s in same if s.tokens is not None]
+            changes.append(Change("same", count=len(same), tokens=sum(known) if known else None,
+                                  first=same[0].kind, last=same[-1].kind))  # fmt: skip
+            same.clear()
+
+    def leave(key: int | None) -> None:
+        for segment in gone.pop(key, ()):
+            if segment.id not in paired:
+                close()
+                changes.append(Change("gone", was=segment))
+
+    leave(None)
+    for place, key in enumerate(new.keys):
+        found = came.get(place)
+        if found is not None:
+            close()
+            changes.append(found)
+            continue
+        segment = new.get(place)
+        same.append(segment)
+        kept += 1
+        kept_tokens += segment.tokens or 0
+        leave(key)
+    close()
+    return Difference(tuple(changes), kept, kept_tokens)
+
+
+def _came(segment: Segment, lost: dict[int, Segment], by_field: dict[str, Segment], paired: set[int]) -> Change:
+    was = lost.get(segment.stub_of) if segment.stub_of is not None else None
+    if was is not None and was.id not in paired and segment.kind != "summary":
+        paired.add(was.id)
+        return Change("shortened", segment, was)
+    was = by_field.get(segment.field) if segment.field is not None else None
+    if was is not None and was.id not in paired:
+        paired.add(was.id)
+        return Change("changed", segment, was)
+    return Change("added", segment)

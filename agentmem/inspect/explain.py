@@ -1,0 +1,241 @@
+"""How a figure was counted: the text behind `i`. Pure; each function gives lines: the rule, the evidence, the source.
+
+Lines are safe for a terminal. Where something that left is no drop, the line says why it is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentmem.inspect.lost_block import statement
+from agentmem.model import Attempt, Cycle, Drop, Field, Lane, Run, Segment, Step, Waiting, Where
+from agentmem.safe import line, name
+from agentmem.tape import PromptView
+
+COUNTERS = {
+    "words": "words between spaces",
+    "pieces5": "pieces of at most 5 characters",
+    "chars4": "characters divided by 4, rounded up",
+    "o200k": "the o200k byte-pair encoding",
+    "claude": "a reconstruction of Claude's tokenizer",
+}
+PROVENANCE = {
+    "exact": "exact: the request itself was kept",
+    "reconstructed": "rebuilt from the file; what is not in it is shown as unknown",
+    "partial": "what the model saw is not in this file",
+}
+LISTED = 6
+
+
+def counter_text(run: Run) -> str:
+    """How this run's texts are counted, in words."""
+    return f"counted by {run.counter}: {COUNTERS.get(run.counter, 'a counter given by name')}"
+
+
+def where_text(where: Where | None) -> str:
+    if where is None:
+        return "source: not in a file"
+    at = f"line {where.line}" if where.line is not None else f"byte {where.offset:,}"
+    return f"source: {line(where.source)}, {at}"
+
+
+def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
+    """Tokens of a step's prompt: what was reported, what was counted, by origin, against the window."""
+    lines = [f"prompt of step {step.number}: {PROVENANCE[step.prompt.provenance]}"]
+    usage = step.usage
+    if usage is not None and usage.prompt is not None:
+        lines.append(f"reported {usage.prompt:,} tokens; rule: {line(usage.rule) or 'as the provider gives it'}")
+        if usage.source:
+            lines.append(f"source: {line(usage.source)}")
+    counted = step.tokens
+    if counted.prompt is None:
+        lines.append("counted: unknown, nothing of it is in the file")
+    else:
+        parts = [
+            f"{word} {'unknown' if value is None else f'{value:,}'}"
+            for word, value in (("state", counted.state), ("trace", counted.trace), ("fixed", counted.fixed))
+        ]
+        lines.append(f"counted {counted.prompt:,} = {', '.join(parts)}; {counter_text(run)}")
+    if counted.unknown:
+        lines.append(f"not counted: {counted.unknown} pieces whose text is not in the file")
+    if usage is not None and usage.prompt is not None and counted.prompt is not None:
+        lines.append(f"unaccounted: {usage.prompt - counted.prompt:+,} tokens that the texts do not explain")
+    if run.window is not None:
+        used = usage.prompt if usage is not None and usage.prompt is not None else counted.prompt
+        share = f", {100 * used / run.window:.0f} % used" if used is not None and run.window else ""
+        lines.append(f"window {run.window:,} ({run.window_source}){share}")
+    else:
+        lines.append("window: unknown; give it with --window")
+    if run.unknown:
+        lines.append(f"not in this file: {', '.join(map(line, run.unknown))}")
+    return (*lines, *not_drops(run, step))
+
+
+def explain_piece(run: Run, step: Step, segment: Segment) -> tuple[str, ...]:
+    """One piece: how it was counted, since when it stands there, where its text is."""
+    kind = segment.kind if segment.field is None else f"{segment.kind}, field {line(segment.field)}"
+    lines = [f"{kind}: piece {segment.id}, key {segment.key:016x}"]
+    if segment.head is None:
+        lines.append("its text is not in this file, so its tokens are unknown")
+    elif segment.tokens is None:
+        lines.append("tokens unknown: the text alone does not tell what the model pays for it")
+    else:
+        size = "" if segment.characters is None else f" for {segment.characters:,} characters"
+        lines.append(f"{segment.tokens:,} tokens{size}; {counter_text(run)}")
+    born = _born(step, segment)
+    if born is not None:
+        lines.append(f"in the prompt since step {_number(run, step.lane, born)}")
+    if segment.stub_of is not None:
+        lines.append(f"stands for piece {segment.stub_of}, which it replaces")
+    lines.append(where_text(segment.where))
+    return tuple(lines)
+
+
+def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
+    """Why this counts as a drop, and why as a recorded or a silent one."""
+    lines = [
+        f"{name(statement(drop))}: stood at step {drop.last_step}, not at step {drop.step}, "
+        "and the same content stands nowhere else in that prompt"
+    ]
+    if drop.recorded:
+        lines.append(f"recorded, cause {drop.cause}" + (f": {line(drop.record)}" if drop.record else ""))
+    else:
+        lines.append("recorded by nobody: no drop line, no boundary, no removal message and no stub in its place")
+        if drop.cause == "silent":
+            lines.append("silent: no other cause was found")
+        else:
+            lines.append(f"cause: {drop.cause}")
+    if drop.tokens is not None:
+        lines.append(f"{drop.tokens:,} tokens; {counter_text(run)}")
+    if drop.count > 1:
+        lines.append(f"this row stands for {drop.count} pieces of one step")
+    for miss in drop.missed_by[:LISTED]:
+        lines.append(f"missed at step {miss.step}: {name(miss.tool, 40)} failed with {name(miss.error, 100)}")
+    if drop.returned_at is not None:
+        lines.append(f"it came back at step {drop.returned_at}")
+    return tuple(lines)
+
+
+def explain_field(run: Run, step: Step, held: Field) -> tuple[str, ...]:
+    lines = [f"{line(held.name)}: {held.tokens:,} tokens; {counter_text(run)}"]
+    if held.segment is None:
+        lines.append("held in the state, not in the prompt: neither its line nor its value stands in a message")
+    else:
+        lines.append(f"carried by piece {held.segment} of the prompt of step {step.number}")
+    if held.verified_by is not None:
+        at = "" if held.verified_at is None else f" at step {held.verified_at}"
+        lines.append(f"verified by {line(held.verified_by)}{at}")
+    elif held.name.startswith("facts."):
+        lines.append("no verifier is recorded")
+    return tuple(lines)
+
+
+def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
+    """The ledger's rule that found it, with its members."""
+    rules = {
+        "repeat": "the same call with the same result three times within 20 attempts",
+        "cycle": f"a sequence of {cycle.period} calls that repeats with the same results, named at attempt "
+                 f"{2 * cycle.period + 1} of it",
+        "same-error": "one error three times, whatever the arguments",
+        "undo": "an edit that is reversed, twice on one file",
+        "relapse": "a repeat that was warned about and came back",
+    }  # fmt: skip
+    lines = [f"{cycle.kind}: {rules[cycle.kind]}", f"warned at step {cycle.warned_at}, {cycle.count} times round"]
+    for letter, tool, signature in zip("ABCDEF", cycle.tools, cycle.signatures, strict=False):
+        lines.append(f"{letter}: {name(tool, 40)}, signature {name(signature, 40)}")
+    if cycle.tokens is not None:
+        lines.append(f"{cycle.tokens:,} tokens: the prompts of its {len(cycle.steps)} steps together")
+    lines.append("it turns still" if cycle.ended_at is None else f"broken at step {cycle.ended_at}")
+    return tuple(lines)
+
+
+def explain_waiting(run: Run, waiting: Waiting) -> tuple[str, ...]:
+    lines = [f"waiting, not a loop: {name(waiting.tool, 40)} asked {waiting.count} times while something ran"]
+    if waiting.tokens is not None:
+        lines.append(f"{waiting.tokens:,} tokens: the prompts of its {len(waiting.steps)} steps together")
+    return tuple(lines)
+
+
+def explain_attempt(run: Run, attempt: Attempt) -> tuple[str, ...]:
+    lines = [f"attempt {attempt.step}.{attempt.index}: signature {name(attempt.signature, 60)}"]
+    lines.append("result: unknown" if attempt.result_key is None else f"result key {name(attempt.result_key, 60)}: "
+                 "the result after clock times, durations, process ids and addresses are masked")  # fmt: skip
+    lines.append(f"effect {attempt.effect}, outcome {attempt.outcome}")
+    if attempt.tokens is not None:
+        lines.append(f"{attempt.tokens:,} tokens: the prompt of its step")
+    return tuple(lines)
+
+
+def not_drops(run: Run, step: Step) -> tuple[str, ...]:
+    """What left with this step and is not a drop, each with its reason."""
+    if step.parent is None:
+        return ()
+    try:
+        lane = run.lane(step.parent[0])
+    except KeyError:
+        return ()
+    before = _step(lane, step.parent[1])
+    if before is None:
+        return ()
+    lines = [*_moved_pieces(before, step), *_fields_gone(before, step)]
+    more = [f"and {len(lines) - LISTED} more that left and are no drops"] if len(lines) > LISTED else []
+    return (*lines[:LISTED], *more)
+
+
+def _moved_pieces(before: Step, step: Step) -> Sequence[str]:
+    old, new = before.prompt, step.prompt
+    if not (isinstance(old, PromptView) and isinstance(new, PromptView) and old.tape is new.tape):
+        return ()
+    tape, here = new.tape, set(new.ids)
+    left = [ident for ident in old.ids if ident not in here]
+    if not left:
+        return ()
+    keys = {tape.keys[ident] for ident in here}
+    return [
+        f"{tape.segment(ident).kind} {name(tape.segment(ident).head or '', 40)}: not a drop, because the same content "
+        "still stands in the prompt"
+        for ident in left
+        if tape.keys[ident] in keys
+    ]
+
+
+def _fields_gone(before: Step, step: Step) -> Sequence[str]:
+    held = {field.name: field for field in step.fields}
+    dropped = {drop.name for drop in step.drops}
+    lines = []
+    for field in before.fields:
+        now = held.get(field.name)
+        if now is not None and now.value != field.value:
+            lines.append(f"{line(field.name)}: not a drop, because the same name has another value (changed)")
+        elif now is None and field.name not in dropped:
+            lines.append(f"{line(field.name)}: not a drop, because {_reason(field, step)}")
+    return lines
+
+
+def _reason(field: Field, step: Step) -> str:
+    if field.name == "last_error":
+        return "a cleared error is no loss"
+    if field.done:
+        return "the plan item was finished"
+    if len(field.value) >= 4 and any(field.value in other.value for other in step.fields):
+        return "its value stands elsewhere in the state (moved)"
+    if step.gap:
+        return "steps are missing before this one: unknown"
+    return "a call of that step removed or replaced it, or it was reworded"
+
+
+def _born(step: Step, segment: Segment) -> int | None:
+    prompt = step.prompt
+    if isinstance(prompt, PromptView) and segment.id < len(prompt.tape):
+        return prompt.tape.born[segment.id] or None
+    return None
+
+
+def _step(lane: Lane, n: int) -> Step | None:
+    place = n - lane.steps[0].n if lane.steps else -1
+    return lane.steps[place] if 0 <= place < len(lane.steps) else None
+
+
+def _number(run: Run, lane_id: str, n: int) -> int:
+    step = _step(run.lane(lane_id), n)
+    return n if step is None else step.number

@@ -1,0 +1,73 @@
+"""What was lost, as a block ready to paste back into the agent: `y` on the screen, and `agentmem lost`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentmem.model import Drop, Run, Survival
+from agentmem.safe import block
+
+ORDER = ("goal", "identifiers", "paths", "numbers", "commands", "constraints", "decisions", "prose")
+SINGULAR = {
+    "identifiers": "identifier", "paths": "path", "numbers": "number", "commands": "command",
+    "constraints": "constraint", "decisions": "decision",
+}  # fmt: skip
+KEYWORD_KINDS = ("constraints", "decisions")
+"""Told by keywords in the text, so that some may be missed."""
+
+
+def lost_block(run: Run, last: bool = True, lane: str | None = None) -> str:
+    """The block; empty if nothing is known to be lost.
+
+    `last`: only the newest boundary, else each, newest first. Things that left unrecorded and have not come back stand
+    first in any case. `lane`: only that one. Text is safe for a terminal; line breaks inside a piece stay.
+    """
+    parts: list[str] = []
+    silent = [drop for drop in unrecorded(run, lane) if drop.returned_at is None]
+    if silent:
+        parts.append("\n".join(["Left the context and nobody recorded it:", *map(_drop_line, reversed(silent))]))
+    survivals = [s for s in reversed(run.survivals) if lane is None or s.lane == lane]
+    for survival in survivals[:1] if last else survivals:
+        if survival.lost or survival.changed:
+            parts.append(boundary_block(survival))
+    return block("\n\n".join(parts))
+
+
+def unrecorded(run: Run, lane: str | None = None) -> Iterable[Drop]:
+    """Alarming drops in order of the lanes and steps."""
+    for one in run.lanes:
+        if lane is None or one.id == lane:
+            for step in one.steps:
+                for drop in step.drops:
+                    if drop.alarming:
+                        yield drop
+
+
+def boundary_block(survival: Survival) -> str:
+    """What one boundary lost, most important first, one kind a line (prose and the goal one piece a line)."""
+    rows = [f"Lost at step {survival.step} ({survival.boundary.kind}):"]
+    for kind in ORDER:
+        texts = [lost.text for lost in survival.lost if lost.kind == kind]
+        if not texts:
+            continue
+        if kind in ("identifiers", "paths", "numbers"):
+            rows.append(f"- {kind}: {', '.join(texts)}")
+        else:
+            rows.extend(f"- {SINGULAR.get(kind, kind)}: {text}" for text in texts)
+    rows.extend(f"- changed on the way: {now} was {was}" for was, now in survival.changed)
+    return "\n".join(rows)
+
+
+def _drop_line(drop: Drop) -> str:
+    return f"- {statement(drop)} (gone since step {drop.step})"
+
+
+def statement(drop: Drop) -> str:
+    """What was lost, as `fact order_id = A-1041`, or the name where the text is not at hand."""
+    if drop.what == "segment":
+        return drop.name
+    name = drop.name.removeprefix("facts.")
+    prefix = "" if drop.kind in ("goal", "plan", "other") or name == drop.kind else f"{drop.kind} "
+    if drop.text is not None:
+        return f"{prefix}{name} = {drop.text}"
+    return f"{prefix}{drop.head or name}"

@@ -1,0 +1,162 @@
+"""The worst thing in a run, in one sentence with its consequence: what the app's second row and `agentmem line` say.
+
+Pure. Outside text (names of fields and tools) stands raw in the sentence; it is made safe at the door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from agentmem.model import Cycle, Drop, Lane, Run
+
+Level = Literal["alarm", "warning", "calm", "unknown"]
+_CUT = ("compaction", "condensation", "trim", "prune", "rewrite", "unexplained")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    level: Level
+    glyph: str
+    """`▲` silent loss, `✗` the goal is missing, `↻` cycle, `−` recorded loss, `▼` boundary, `~` goal changed or buried,
+    `?` cannot tell; empty when calm."""
+    text: str
+    lane: str | None = None
+    n: int | None = None
+    """Where to look: n of the step that it speaks of."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.glyph} {self.text}" if self.glyph else self.text
+
+
+def short_name(drop: Drop) -> str:
+    """A field without the head of its path: `order_id` for `facts.order_id`."""
+    name = drop.name
+    return name.split(".", 1)[1] if drop.what == "field" and "." in name else name
+
+
+def verdict(run: Run) -> Verdict:
+    """The worst first: an unrecorded loss that was missed, a missing goal, an unrecorded loss, a cycle that turns, a
+    recorded loss that was missed, an unexplained fall of the prompt, a goal changed or buried, what is over."""
+    if not run.lanes or not run.main.steps:
+        return Verdict("unknown", "?", "cannot tell: no step is in this file yet")
+    alarms, recorded = _losses(run)
+    gone = [drop for drop in alarms if drop.returned_at is None]
+    missed = [drop for drop in gone if drop.missed_by]
+    if missed:
+        return _missed(missed[-1], "▲", "alarm", "nobody recorded it")
+    goal = _goal(run.main)
+    if goal is not None and goal.level == "alarm":
+        return goal
+    if gone:
+        drop = gone[-1]
+        more = f" (and {len(gone) - 1} more)" if len(gone) > 1 else ""
+        return Verdict("alarm", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; "
+                       "no call has missed it yet", drop.lane, drop.n)  # fmt: skip
+    turning = [cycle for cycle in run.cycles if cycle.ended_at is None]
+    if turning:
+        return _cycle(run, turning[-1], "warning")
+    if recorded:
+        return _missed(recorded[-1], "−", "warning", recorded[-1].cause)
+    fall = _fall(run)
+    if fall is not None:
+        return fall
+    if goal is not None:
+        return goal
+    if alarms:
+        drop = alarms[-1]
+        return Verdict("warning", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it; "
+                       f"it came back at {drop.returned_at}", drop.lane, drop.n)  # fmt: skip
+    if run.cycles:
+        return _cycle(run, run.cycles[-1], "warning")
+    return _calm(run)
+
+
+def _missed(drop: Drop, glyph: str, level: Level, record: str) -> Verdict:
+    miss = drop.missed_by[0]
+    text = f"{short_name(drop)} left at {drop.step}, {record} → {miss.tool} failed at {miss.step}"
+    return Verdict(level, glyph, text, drop.lane, drop.n)
+
+
+def _losses(run: Run) -> tuple[list[Drop], list[Drop]]:
+    """(silent drops, other drops whose lack made a call fail and that have not come back), in order."""
+    alarms, recorded = [], []
+    for lane in run.lanes:
+        for step in lane.steps:
+            for drop in step.drops:
+                if drop.alarming:
+                    alarms.append(drop)
+                elif drop.missed_by and drop.returned_at is None:
+                    recorded.append(drop)
+    return alarms, recorded
+
+
+def _goal(lane: Lane) -> Verdict | None:
+    step = lane.steps[-1]
+    if step.goal == "missing":
+        first = step
+        for before in reversed(lane.steps):
+            if before.goal != "missing":
+                break
+            first = before
+        return Verdict("alarm", "✗", f"the goal is not in the prompt since {first.number}", lane.id, first.n)
+    if step.goal == "buried":
+        after = "" if step.tokens_after_goal is None else f", {_thousands(step.tokens_after_goal)} tokens after it"
+        return Verdict("warning", "~", f"the goal is buried{after}", lane.id, step.n)
+    for before in reversed(lane.steps):
+        if before.goal == "changed":
+            return Verdict("warning", "~", f"the goal changed at {before.number}", lane.id, before.n)
+    return None
+
+
+def _fall(run: Run) -> Verdict | None:
+    for lane in run.lanes:
+        for step in reversed(lane.steps):
+            edge = step.boundary
+            if edge is not None and edge.kind in _CUT and not edge.recorded and edge.before and edge.after is not None:
+                text = f"the prompt fell from {_thousands(edge.before)} to {_thousands(edge.after)} tokens at {step.number}"
+                return Verdict("warning", "▼", f"{text}, nobody recorded why", lane.id, step.n)
+    return None
+
+
+def _cycle(run: Run, cycle: Cycle, level: Level) -> Verdict:
+    tools = ", ".join(dict.fromkeys(cycle.tools))
+    cost = "" if cycle.tokens is None else f", {_thousands(cycle.tokens)} tokens"
+    first, last = cycle.steps[0], cycle.steps[-1]
+    if cycle.ended_at is None:
+        text = f"{tools} in a circle since {first}, {cycle.count} times{cost}"
+    else:
+        text = f"{tools} in a circle {first}-{last}, {cycle.count} times{cost}; over at {cycle.ended_at}"
+    steps = run.lane(cycle.lane).steps
+    n = next((step.n for step in reversed(steps) if step.number <= last), None)
+    return Verdict(level, "↻", text, cycle.lane, n)
+
+
+def _calm(run: Run) -> Verdict:
+    closed = sum(not step.open for lane in run.lanes for step in lane.steps)
+    calls = list(_signatures(run))
+    steps = f"{closed} step{'' if closed == 1 else 's'}"
+    if run.provenance == "partial":
+        return Verdict("unknown", "?", f"cannot tell: what the model saw is not in this file ({steps})")
+    if not run.results_known:
+        return Verdict("unknown", "?", f"{steps}; cannot tell loops: this file keeps no results; nothing left unrecorded")
+    distinct = len(set(calls))
+    waited = sum(waiting.count for waiting in run.waiting)
+    waits = f" ({waited} waits)" if waited else ""
+    text = f"{steps}, {distinct} distinct call{'' if distinct == 1 else 's'}{waits}, no loop; nothing left unrecorded"
+    return Verdict("calm", "", text)
+
+
+def _signatures(run: Run) -> Iterator[str]:
+    for lane in run.lanes:
+        for step in lane.steps:
+            for attempt in step.attempts:
+                yield attempt.signature
+
+
+def _thousands(tokens: int) -> str:
+    if abs(tokens) < 1000:
+        return str(tokens)
+    return f"{tokens / 1000:.1f}k" if abs(tokens) < 999_950 else f"{tokens / 1_000_000:.1f}M"

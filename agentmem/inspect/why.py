@@ -1,0 +1,122 @@
+"""Why a step failed, as a chain back: the drop it needed, the last step where it stood, where it was born."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentmem.inspect.lost_block import statement
+from agentmem.model import Attempt, Cursor, Drop, Lane, Miss, Run, Step
+from agentmem.safe import name as safe_name
+from agentmem.tape import PromptView
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Because:
+    """One press of `w`: where to look, and one sentence (safe for a terminal) that says what is there."""
+
+    lane: str
+    n: int
+    sentence: str
+    segment: int | None = None
+    """The piece to put the cursor on, if the step's prompt holds it."""
+
+    @property
+    def cursor(self) -> Cursor:
+        return self.lane, self.n
+
+
+def why(run: Run, cursor: Cursor) -> tuple[Because, ...]:
+    """The chain from the trouble at the cursor, else from the newest one before it; at least one link.
+
+    Trouble is a failed call, or a step where something left unrecorded. The last link of a chain that ends early says
+    what cannot be told.
+    """
+    lane = run.lane(cursor[0])
+    n = min(max(cursor[1], 1), len(lane.steps))
+    if not lane.steps:
+        return (Because(lane.id, cursor[1], "nothing to explain: this lane has no steps"),)
+    for place in range(n, 0, -1):
+        step = lane.steps[place - 1]
+        failed = _failed(step)
+        if failed is not None:
+            tied = _needed_by(lane, step.n)
+            return _chain(run, lane, *tied) if tied else (_untied(run, step, failed),)
+        alarms = [drop for drop in step.drops if drop.alarming]
+        if alarms:
+            drop = max(alarms, key=lambda d: bool(d.missed_by))
+            return _chain(run, lane, drop, drop.missed_by[0] if drop.missed_by else None)
+    return (Because(lane.id, n, f"nothing to explain: no call failed and nothing was lost unrecorded up to step "
+                                f"{lane.steps[n - 1].number}"),)  # fmt: skip
+
+
+def _failed(step: Step) -> Attempt | None:
+    return next((a for a in step.attempts if a.outcome in ("error", "denied")), None)
+
+
+def _needed_by(lane: Lane, n: int) -> tuple[Drop, Miss] | None:
+    """The newest drop that the failure at n is tied to."""
+    for step in reversed(lane.steps[:n]):
+        for drop in step.drops:
+            for miss in drop.missed_by:
+                if miss.n == n and miss.lane == lane.id:
+                    return drop, miss
+    return None
+
+
+def _untied(run: Run, step: Step, failed: Attempt) -> Because:
+    error = safe_name(failed.error or failed.result_head or failed.outcome, 70)
+    reason = (
+        "cannot tell why: what the model saw is not in this file"
+        if step.prompt.provenance == "partial"
+        else "no drop before it is tied to this error"
+    )
+    return Because(step.lane, step.n, f"{safe_name(failed.tool, 30)} failed at {step.number}: {error}; {reason}")
+
+
+def _chain(run: Run, lane: Lane, drop: Drop, miss: Miss | None) -> tuple[Because, ...]:
+    what = safe_name(statement(drop), 60)
+    how = "and nobody recorded it" if not drop.recorded else f"({drop.cause}, recorded)"
+    after = f" → {safe_name(miss.tool, 30)} failed at {miss.step}: {safe_name(miss.error, 50)}" if miss else ""
+    links = [Because(lane.id, drop.n, f"{what} left at {drop.step} {how}{after}", drop.segment)]
+    last = _step_numbered(lane, drop.last_step, drop.n)
+    if last is None:
+        return (*links, Because(lane.id, drop.n, f"{what} last stood at {drop.last_step}, which was not seen"))
+    held = _place(last, drop)
+    links.append(Because(lane.id, last.n, f"{what} last stood at {last.number}, {held}", drop.segment))
+    born, source = _born(run, lane, last, drop)
+    links.append(Because(lane.id, born.n, f"{what} came in at {born.number}{source}", drop.segment))
+    return tuple(links)
+
+
+def _step_numbered(lane: Lane, number: int, below: int) -> Step | None:
+    return next((step for step in reversed(lane.steps[: max(0, below - 1)]) if step.number == number), None)
+
+
+def _place(step: Step, drop: Drop) -> str:
+    if drop.segment is None:
+        return "held in the state, not in the prompt"
+    ids = list(step.prompt.ids)
+    if drop.segment in ids:
+        return f"piece {ids.index(drop.segment) + 1} of {len(ids)}"
+    return "in the prompt"
+
+
+def _born(run: Run, lane: Lane, last: Step, drop: Drop) -> tuple[Step, str]:
+    """The step whose prompt or state first held it, and what it came from, in words."""
+    n = last.n
+    prompt = last.prompt
+    if drop.segment is not None and isinstance(prompt, PromptView) and drop.segment < len(prompt.tape):
+        n = prompt.tape.born[drop.segment] or n
+    elif drop.what != "segment":
+        while n > 1 and any(held.name == drop.name for held in lane.steps[n - 2].fields):
+            n -= 1
+    born = lane.steps[n - 1] if 1 <= n <= len(lane.steps) else last
+    held = next((field for field in last.fields if field.name == drop.name), None)
+    if held is not None and held.verified_by:
+        at = "" if held.verified_at is None else f" @{held.verified_at}"
+        return born, f", verified by {safe_name(held.verified_by, 30)}{at}"
+    before = lane.steps[n - 2] if n >= 2 else None
+    if before is not None and before.attempts:
+        tools = ", ".join(dict.fromkeys(safe_name(a.tool, 30) for a in before.attempts))
+        return born, f", after {tools} at {before.number}"
+    return born, ""

@@ -1,0 +1,52 @@
+"""How a call and its result become an attempt: the one place, for the live ledger and for every reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentmem.ledger.effect import effect, is_waiting
+from agentmem.ledger.result import error_line, failure, result_key
+from agentmem.ledger.signature import canonical_arguments, signature
+from agentmem.model import HEAD_CHARACTERS, Attempt, Outcome
+
+
+def make_attempt(
+    tool: str,
+    arguments: str | Mapping[str, Any],
+    result: str | None,
+    *,
+    n: int,
+    step: int | None = None,
+    index: int = 1,
+    lane: str = "main",
+    outcome: Outcome | None = None,
+    error: str | None = None,
+    call_id: str | None = None,
+    started: float | None = None,
+    ended: float | None = None,
+    tokens: int | None = None,
+) -> Attempt:
+    """An attempt from what a reader or a loop knows of it. `result` None: no result yet.
+
+    Without `outcome`, an `error` makes it an error; else a result that plainly is a failure does (`failure`); else any
+    result is ok and none is unknown. The effect becomes `waits` where the whole result says that something still runs.
+    """
+    shown = canonical_arguments(arguments)
+    does = effect(tool, shown)
+    if outcome is None:
+        line = error if error is not None else None if result is None else failure(result, reads=does == "reads")
+        outcome = "error" if line is not None else "unknown" if result is None else "ok"
+        error = line
+    elif error is None and outcome == "error" and result:
+        error = error_line(result)
+    if does in ("reads", "unknown") and outcome in ("ok", "unknown") and is_waiting(tool, shown, result):
+        does = "waits"
+    known = result if result is not None else error
+    return Attempt(
+        lane=lane, n=n, step=n if step is None else step, index=index, tool=tool, arguments=shown, call_id=call_id,
+        signature=signature(tool, shown), effect=does, outcome=outcome,
+        result_key=None if known is None else result_key(known),
+        result_head=None if known is None else known[:HEAD_CHARACTERS],
+        error=error, started=started, ended=ended, tokens=tokens,
+    )  # fmt: skip

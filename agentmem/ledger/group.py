@@ -1,0 +1,122 @@
+"""What the detector keeps: an attempt as an item of its window, and a group of attempts that go in circles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agentmem.model import Cycle, CycleKind, Waiting
+
+Key = tuple[str, str]
+"""(signature, result key): equal keys are the same attempt with the same result."""
+ErrorKey = tuple[str, str]
+"""(tool, error prefix)"""
+Place = tuple[int, int]
+"""(n, step number)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One judged attempt."""
+
+    place: Place
+    key: Key
+    tool: str
+    error: ErrorKey | None
+    failed: bool
+    ordinal: int
+    """How many attempts were judged before it."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """A cycle while it grows; `value` is what the screen gets."""
+
+    lane: str
+    kind: CycleKind
+    period: int
+    keys: tuple[Key, ...]
+    """Keys of its members, in order; for undo and same-error, of all attempts in it."""
+    tools: tuple[str, ...]
+    places: list[Place]
+    """Of all its attempts, in order; equal ones once."""
+    hits: int
+    """How many attempts (for an undo: reversals) are in it."""
+    warned_at: int
+    ended_at: int | None = None
+    detail: str = ""
+    origin: Group | None = None
+    """For a relapse: what was warned about."""
+    built: Cycle | None = None
+
+    @property
+    def count(self) -> int:
+        """How often it has come round."""
+        rounds = self.kind == "cycle" or (self.kind == "relapse" and self.period > 1)
+        return self.hits // self.period if rounds else self.hits
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(step for _, step in self.places))
+
+    def extend(self, place: Place) -> None:
+        """One more attempt in it: it turns again."""
+        self.hits += 1
+        if not self.places or self.places[-1] != place:
+            self.places.append(place)
+        self.ended_at = None
+        self.built = None
+
+    def end(self, step: int) -> None:
+        """The attempt of `step` broke it."""
+        if self.ended_at is None:
+            self.ended_at = step
+            self.built = None
+
+    def value(self, tokens: Mapping[int, int]) -> Cycle:
+        if self.built is None:
+            self.built = Cycle(
+                lane=self.lane, kind=self.kind, period=self.period, steps=self.steps, count=self.count,
+                tools=self.tools, signatures=tuple(key[0] for key in self.keys), tokens=spent(self.places, tokens),
+                warned_at=self.warned_at, ended_at=self.ended_at, detail=self.detail,
+            )  # fmt: skip
+        return self.built
+
+
+def spent(places: list[Place], tokens: Mapping[int, int]) -> int | None:
+    """Prompt tokens of the distinct steps; None if those of any step are unknown."""
+    total = 0
+    for n in dict.fromkeys(n for n, _ in places):
+        if n not in tokens:
+            return None
+        total += tokens[n]
+    return total
+
+
+@dataclass(slots=True, eq=False)
+class Polls:
+    """Polls of one tool while something runs."""
+
+    lane: str
+    tool: str
+    places: list[Place] = field(default_factory=list)
+    count: int = 0
+    started: float | None = None
+    ended: float | None = None
+    built: Waiting | None = None
+
+    def extend(self, place: Place, started: float | None, ended: float | None) -> None:
+        self.count += 1
+        if not self.places or self.places[-1] != place:
+            self.places.append(place)
+        if self.started is None:
+            self.started = started if started is not None else ended
+        self.ended = ended if ended is not None else started if started is not None else self.ended
+        self.built = None
+
+    def value(self, tokens: Mapping[int, int]) -> Waiting:
+        if self.built is None:
+            seconds = None if self.started is None or self.ended is None else max(0.0, self.ended - self.started)
+            steps = tuple(dict.fromkeys(step for _, step in self.places))
+            self.built = Waiting(self.lane, steps, self.tool, self.count, spent(self.places, tokens), seconds)
+        return self.built

@@ -1,0 +1,164 @@
+"""What came of an attempt, made comparable: what only a clock or a process changes is masked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agentmem.ledger.signature import digest, parsed
+
+MASK = "<~>"
+ERROR_PREFIX_CHARACTERS = 120
+ERROR_PREFIX_LEAST = 20
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?"
+_ZONE = r"(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
+_UNIT = (
+    r"(?:ns|nsecs?|nanoseconds?|us|µs|μs|usecs?|microseconds?|ms|msecs?|milliseconds?|millis|s|secs?|seconds?"
+    r"|mins?|minutes?|hrs?|hours?|days?)"
+)
+_MASKED = re.compile(
+    # UUIDs and addresses first: they hold digits that the others would take apart
+    r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
+    r"|\b0[xX][0-9a-fA-F]{4,16}\b"
+    # dates, with a clock behind them or not
+    rf"|\b\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}(?:[T ]{_CLOCK}{_ZONE})?\b"
+    rf"|\b\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b"
+    rf"|\b(?:{_DAY},?\s+)?(?:\d{{1,2}}\s+{_MONTH}|{_MONTH}\s+\d{{1,2}})(?:\s+(?=\d{{4}}\b)(?:19|20)\d\d|,\s*\d{{4}})?\b"
+    # clocks
+    rf"|\b{_CLOCK}(?:\s?[AaPp][Mm])?{_ZONE}\b"
+    # durations
+    r"|\b(?:\d+(?:\.\d+)?[dhm]\s?){1,3}\d+(?:\.\d+)?s\b|\b\d+h\s?\d+m\b"
+    rf"|\b\d+(?:[.,]\d+)?\s?{_UNIT}\b"
+    # process ids
+    r"|\b(?:[Pp][Ii][Dd]s?|[Pp]rocess(?: id| ID)?|PPID|ppid|job)\b\s?[:=#]?\s?\(?\d+|(?m:^\[\d+\]\s+\d+\b)"
+)
+_RULER = re.compile(r"([=\-_*#~])\1{3,}")
+_ERROR_WORD = re.compile(
+    r"error|exception|fail|fatal|denied|refused|invalid|cannot|can't|not found|no such|unable", re.I
+)  # fmt: skip
+_FAILED = re.compile(r"\b(?:errors?|fail\w*|fatal|traceback|exceptions?|denied|refused|exit code:? [1-9])\b", re.I)
+_RUNNING = re.compile(
+    r"\bstill\s+(?:running|in progress|waiting|building|pending|processing|executing|working|queued|starting)\b"
+    r"|(?<!rebase )(?<!merge )(?<!pick )(?<!revert )(?<!bisect )(?<!session )\bin[ _-]progress\b"
+    r"|\bpending\b|\bno new output\b|\bno output yet\b|\bnot (?:yet )?(?:finished|completed|ready)\b",
+    re.I,
+)
+_NOT_FOUND = re.compile(
+    r"not[ _-]?found|no such|does(?:n't| not) exist|do not exist|no match|no results?\b|no files?\b|\bENOENT\b"
+    r"|(?:cannot|can't|could not|couldn't|unable to) (?:find|locate)|\bunknown (?:file|path|key)\b|\b404\b"
+    r"|nothing found",
+    re.I,
+)
+_STRONG = re.compile(
+    r"\A\s*<returncode>\s*-?[1-9]|\A\s*(?:exit code|exit status|return ?code)\s*[:=]?\s*-?[1-9]"
+    r"|\(exit (?:code|status) -?[1-9]\d*\)\s*\Z|\A\s*\{\"(?:error|is_error)\":\s*(?!null|false|\"\"|\{\}|\[\]|0\b)",
+    re.I,
+)
+_LEADING = re.compile(
+    r"\A\s*(?:\[?[\w.]*(?:error|exception|fatal|failure)\]?\s*[:!]"
+    r"|traceback \(most recent call last\)|error\b|failed\b)",
+    re.I,
+)
+_LONG_WAIT = 600
+_ALONE = 200
+
+
+def mask(text: str) -> str:
+    """The text with clock times, dates, durations, process ids, hexadecimal addresses and UUIDs masked.
+
+    Plain numbers stay, so that `10 %` and `20 %` are two results. Drawn rules (`=====`) are cut to one length, because
+    programs pad them to a column behind a duration.
+    """
+    return _RULER.sub(r"\1\1\1\1", _MASKED.sub(MASK, text)).strip()
+
+
+def result_key(text: str) -> str:
+    """16 hex digits of the masked result."""
+    return digest(mask(text))
+
+
+def error_line(text: str) -> str:
+    """The line that says what went wrong: a traceback's last, else the first with an error word, else the first."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    if any(line.startswith("Traceback (most recent call last)") for line in lines):
+        for line in reversed(lines):
+            if not line.startswith((" ", "<", "\t")):
+                return line.strip()
+    for line in lines:
+        if not line.lstrip().startswith("<") and _ERROR_WORD.search(line):
+            return line.strip()
+    return next((line.strip() for line in lines if not line.lstrip().startswith("<")), lines[0].strip())
+
+
+def failure(result: str, reads: bool = False) -> str | None:
+    """The error line of a result that plainly is a failure; None if it is none, or if it cannot be told.
+
+    For stores that do not say whether a call failed. `reads`: what the tool returns may be the text of a log, so
+    beside a return code or an error object only a single short line counts.
+    """
+    alone = len(result) <= _ALONE and "\n" not in result.strip()
+    if _STRONG.search(result) or ((alone or not reads) and _LEADING.match(result)):
+        return error_line(result)
+    return None
+
+
+def _values(value: object, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+        if "\n" in value or " " in value or "/" in value:
+            for word in value.split():
+                piece = word.strip("\"'`(),;:=[]{}")
+                if any(c in "/._-" or c.isdigit() for c in piece):
+                    yield piece
+                    yield piece.rsplit("/", 1)[-1]
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield str(value)
+    elif depth < 20 and isinstance(value, dict):
+        for item in value.values():
+            yield from _values(item, depth + 1)
+    elif depth < 20 and isinstance(value, list):
+        for item in value:
+            yield from _values(item, depth + 1)
+
+
+def _without(line: str, value: str) -> str:
+    """The line with `value` masked where it stands as a whole word."""
+    at = line.find(value)
+    while at >= 0:
+        end = at + len(value)
+        left = at == 0 or not (line[at - 1].isalnum() and value[0].isalnum())
+        right = end == len(line) or not (line[end].isalnum() and value[-1].isalnum())
+        if left and right:
+            line = line[:at] + MASK + line[end:]
+            end = at + len(MASK)
+        at = line.find(value, end)
+    return line
+
+
+def error_prefix(error: str, arguments: str) -> str | None:
+    """The first 120 characters of the error line, masked, the values of the call's own arguments masked too.
+
+    None if fewer than 20 characters remain beside the masks: too little to call two errors one.
+    """
+    line = mask(error_line(error)[:2000])
+    found = {value for value in _values(parsed(arguments)) if value.strip() and len(value) <= 500 and value in line}
+    for value in sorted(found, key=lambda text: (-len(text), text)):
+        if value not in MASK:
+            line = _without(line, value)
+    line = line[:ERROR_PREFIX_CHARACTERS]
+    return line if len(line.replace(MASK, "").strip()) >= ERROR_PREFIX_LEAST else None
+
+
+def is_not_found(error: str) -> bool:
+    """Whether an error says that what was looked for is not there."""
+    return _NOT_FOUND.search(error) is not None
+
+
+def says_running(result: str) -> bool:
+    """Whether a result says that something is still running; long results only by their ends, never beside an error."""
+    text = result if len(result) <= _LONG_WAIT else f"{result[:200]}\n{result[-200:]}"
+    return _RUNNING.search(text) is not None and _FAILED.search(text) is None

@@ -1,0 +1,1 @@
+"""What an agent uses while it runs: state, notebook, message policies, notes, artefacts, handoff, recall, the agent."""

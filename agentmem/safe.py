@@ -1,0 +1,59 @@
+"""Outside text -> text that a terminal can show. Pure; the one door for the commands, and for the app through `tui.safe`.
+
+Control characters become visible pictures, C1 controls, bidi controls, zero-width and tag characters, lone surrogates and
+line separators become `<U+XXXX>` marks. Newline and tab stay in `block`; `line` makes them visible too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\uffff\ud800-\udfff"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_INNER = re.compile("[\t\n]")
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"<U+{code:04X}>"
+
+
+def block(text: str) -> str:
+    """Text that may span lines: newline and tab stay, everything that could act on a terminal becomes a mark."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSAFE.sub(_mark, text)
+
+
+def line(text: str) -> str:
+    """Text for one row: newline and tab become `⏎` and a space too."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _INNER.sub(lambda m: "\u23ce" if m.group() == "\n" else " ", _UNSAFE.sub(_mark, text))
+
+
+def hidden(text: str) -> int:
+    """How many characters of `text` would act on a terminal or stay invisible."""
+    if text.isascii() and text.isprintable():
+        return 0
+    return len(_UNSAFE.findall(text))
+
+
+def encodable(text: str) -> str:
+    """Text that encodes as UTF-8: lone surrogates become U+FFFD. For files and the clipboard."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def name(text: str, limit: int = 80) -> str:
+    """A short name for one row: made safe, normalised to one line, cut with `…`."""
+    shown = line(unicodedata.normalize("NFC", text))
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,0 +1,383 @@
+"""How a lane's prompts are held: columns for pieces, for each step only its edits, a whole id list now and then.
+
+Three verbs: `append`, `splice`, `close`. `sync` turns a whole list into splices. A tape only grows, so a prompt of a
+closed step never changes and may be read from another thread while the tape goes on.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import xxhash
+
+from agentmem.model import (
+    FIXED_KINDS,
+    HEAD_CHARACTERS,
+    KINDS,
+    STATE_KINDS,
+    Kind,
+    Prompt,
+    Provenance,
+    Segment,
+    TokenCounter,
+    Tokens,
+    Where,
+)
+
+_CODE = {kind: code for code, kind in enumerate(KINDS)}
+_UNKNOWN = -1
+_BUCKET = bytes(0 if kind in STATE_KINDS else 2 if kind in FIXED_KINDS else 1 for kind in KINDS)
+_MATCH_CELLS = 250_000
+_NOTHING = (None, None, None, None)
+
+
+def content_key(kind: str, text: str) -> int:
+    """Hash of kind and decoded text, 64 bits: equal keys are the same content."""
+    return xxhash.xxh3_64_intdigest(f"{kind}\0{text}".encode("utf-8", "surrogatepass"))
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """A piece on its way into a tape: a segment with its whole text still at hand."""
+
+    kind: Kind
+    text: str | None
+    """None: unknown (a system prompt that is not in the file)."""
+    where: Where | None = None
+    call_id: str | None = None
+    field: str | None = None
+    tool: str | None = None
+    tokens: int | None = None
+    """Given only where the text's count is not what the model pays (images, unknown blocks); else counted."""
+    stub_of: int | None = None
+    key: int = 0
+
+    def __post_init__(self) -> None:
+        if self.key == 0:
+            self.key = content_key(self.kind, self.text if self.text is not None else f"\0unknown {self.field}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edit:
+    """At `position` of the list, `gone` ids were taken out and `new` ids put in."""
+
+    position: int
+    gone: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+class PromptView(Prompt):
+    """The prompt of one step; segments are made when looked at."""
+
+    __slots__ = ("_ids", "_n", "_tape")
+
+    def __init__(
+        self, tape: Tape, n: int, ids: Sequence[int] | None, limit: int | None, provenance: Provenance
+    ) -> None:
+        self._tape, self._n, self._ids = tape, n, ids
+        self.limit = limit
+        self.provenance = provenance
+
+    @property
+    def ids(self) -> Sequence[int]:
+        return self._tape.ids(self._n) if self._ids is None else self._ids
+
+    @property
+    def tape(self) -> Tape:
+        return self._tape
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Segment: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Segment, ...]: ...
+    def __getitem__(self, index: int | slice) -> Segment | tuple[Segment, ...]:
+        ids = self.ids
+        if isinstance(index, slice):
+            return tuple(self._tape.segment(i) for i in ids[index])
+        return self._tape.segment(ids[index])
+
+    def __iter__(self) -> Iterator[Segment]:
+        return map(self._tape.segment, self.ids)
+
+
+class Tape:
+    """The prompts of one lane. `count` is the token counter; each content is counted once."""
+
+    def __init__(self, count: TokenCounter) -> None:
+        self._count = count
+        self.kinds = bytearray()
+        self.keys = array("Q")
+        self.tokens = array("q")
+        self.born = array("L")
+        """Step n whose prompt first holds the piece; 0: in none so far."""
+        self.died = array("L")
+        """First step n whose prompt no longer holds it; 0: it still stands."""
+        self._heads: list[str | None] = []
+        self._where: list[Where | None] = []
+        self._characters = array("q")
+        self._extra: dict[int, tuple[str | None, int | None, str | None, str | None]] = {}
+        self._counted: dict[int, int] = {}
+        self.live: list[int] = []
+        self._live_keys: dict[int, int] = {}
+        self._sums = [0, 0, 0]
+        self._unknown = [0, 0, 0]
+        self._pending: list[Edit] = []
+        self._edits: list[tuple[Edit, ...]] = []
+        self._left: list[tuple[int, ...]] = []
+        self._came: list[tuple[int, ...]] = []
+        self._bases: list[tuple[int, array[int]]] = []
+        self._since_base = 0
+
+    # -- pieces ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many pieces there are."""
+        return len(self.keys)
+
+    @property
+    def steps(self) -> int:
+        """How many prompts are closed."""
+        return len(self._edits)
+
+    def add(self, piece: Piece) -> int:
+        """Take a piece into the columns without putting it into the prompt (a reply). Returns its id."""
+        tokens = piece.tokens
+        if tokens is None and piece.text is not None:
+            tokens = self._counted.get(piece.key)
+            if tokens is None:
+                tokens = self._counted[piece.key] = self._count(piece.text)
+        ident = len(self.keys)
+        self.kinds.append(_CODE[piece.kind])
+        self.keys.append(piece.key)
+        self.tokens.append(_UNKNOWN if tokens is None else tokens)
+        self.born.append(0)
+        self.died.append(0)
+        self._heads.append(None if piece.text is None else piece.text[:HEAD_CHARACTERS])
+        self._where.append(piece.where)
+        self._characters.append(_UNKNOWN if piece.text is None else len(piece.text))
+        extra = (piece.call_id, piece.stub_of, piece.field, piece.tool)
+        if extra != _NOTHING:
+            self._extra[ident] = extra
+        return ident
+
+    def segment(self, ident: int) -> Segment:
+        call_id, stub_of, field, tool = self._extra.get(ident, _NOTHING)
+        tokens, characters = self.tokens[ident], self._characters[ident]
+        return Segment(
+            ident, KINDS[self.kinds[ident]], self._heads[ident], None if tokens == _UNKNOWN else tokens,
+            self.keys[ident], self._where[ident], call_id, stub_of, field, tool,
+            None if characters == _UNKNOWN else characters,
+        )  # fmt: skip
+
+    def field_of(self, ident: int) -> str | None:
+        """Name of the field that the piece carries."""
+        extra = self._extra.get(ident)
+        return extra[2] if extra else None
+
+    def adopt(self, other: Tape, ids: Iterable[int]) -> None:
+        """Begin with the prompt of another lane (a branch): the pieces are taken over, with ids of this tape."""
+        start = len(self.live)
+        taken = []
+        for ident in ids:
+            seg = other.segment(ident)
+            piece = Piece(seg.kind, seg.head, seg.where, seg.call_id, seg.field, seg.tool, seg.tokens, None, seg.key)
+            taken.append(self.add(piece))
+            self._characters[taken[-1]] = other._characters[ident]
+        self.splice(start, 0, taken)
+
+    def relocate(self, ident: int, where: Where) -> None:
+        """The same content now stands elsewhere in the file."""
+        self._where[ident] = where
+
+    def mark_stub(self, ident: int, stub_of: int) -> None:
+        call_id, _, field, tool = self._extra.get(ident, _NOTHING)
+        self._extra[ident] = (call_id, stub_of, field, tool)
+
+    # -- the list -------------------------------------------------------------------------------------------------
+
+    def append(self, piece: Piece) -> int:
+        ident = self.add(piece)
+        self.splice(len(self.live), 0, (ident,))
+        return ident
+
+    def splice(self, position: int, gone: int, new: Iterable[int | Piece] = ()) -> tuple[int, ...]:
+        """Take `gone` pieces out at `position` and put `new` there. Returns the ids put in. An id of a piece taken in
+        before (a reply that now stands in the prompt) may be put in as it is."""
+        ids = tuple(item if isinstance(item, int) else self.add(item) for item in new)
+        out = tuple(self.live[position : position + gone])
+        if not out and not ids:
+            return ids
+        self.live[position : position + gone] = ids
+        for ident in out:
+            self._weigh(ident, -1)
+        for ident in ids:
+            self._weigh(ident, 1)
+        last = self._pending[-1] if self._pending else None
+        if last and not out and not last.gone and position == last.position + len(last.new):
+            self._pending[-1] = Edit(last.position, (), last.new + ids)
+        else:
+            self._pending.append(Edit(position, out, ids))
+        return ids
+
+    def _weigh(self, ident: int, sign: int) -> None:
+        bucket = 0 if self._is_field(ident) else _BUCKET[self.kinds[ident]]
+        tokens = self.tokens[ident]
+        if tokens == _UNKNOWN:
+            self._unknown[bucket] += sign
+        else:
+            self._sums[bucket] += sign * tokens
+        key = self.keys[ident]
+        count = self._live_keys.get(key, 0) + sign
+        if count:
+            self._live_keys[key] = count
+        else:
+            del self._live_keys[key]
+
+    def _is_field(self, ident: int) -> bool:
+        extra = self._extra.get(ident)
+        return extra is not None and extra[2] is not None and _BUCKET[self.kinds[ident]] != 2
+
+    def sync(self, pieces: Sequence[Piece]) -> None:
+        """Make the list equal to `pieces`: what stands in both, in order, keeps its id and takes its new place."""
+        live, keys = self.live, self.keys
+        start, end_old, end_new = 0, len(live), len(pieces)
+        while start < end_old and start < end_new and keys[live[start]] == pieces[start].key:
+            self._moved(live[start], pieces[start])
+            start += 1
+        while end_old > start and end_new > start and keys[live[end_old - 1]] == pieces[end_new - 1].key:
+            end_old, end_new = end_old - 1, end_new - 1
+            self._moved(live[end_old], pieces[end_new])
+        if start == end_old and start == end_new:
+            return
+        old = [keys[i] for i in live[start:end_old]]
+        new = [piece.key for piece in pieces[start:end_new]]
+        shift = start
+        for kind, a, b, c, d in _opcodes(old, new):
+            if kind == "equal":
+                for offset in range(b - a):
+                    self._moved(live[shift + c + offset], pieces[start + c + offset])
+            else:
+                self.splice(shift + c, b - a, pieces[start + c : start + d])
+
+    def _moved(self, ident: int, piece: Piece) -> None:
+        if piece.where is not None:
+            self._where[ident] = piece.where
+
+    # -- steps ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> int:
+        """The list as it stands is the prompt of the next step. Returns its n, from 1."""
+        n = len(self._edits) + 1
+        left, came = self.pending_changes()
+        for edit in self._pending:
+            for ident in edit.new:
+                if not self.born[ident]:
+                    self.born[ident] = n
+                self.died[ident] = 0
+            for ident in edit.gone:
+                self.died[ident] = n
+        for edit in self._pending:
+            self._since_base += len(edit.new) + len(edit.gone) + 2
+        self._edits.append(tuple(self._pending))
+        self._left.append(left)
+        self._came.append(came)
+        self._pending = []
+        if self._since_base > max(64, len(self.live)):
+            self._bases.append((n, array("L", self.live)))
+            self._since_base = 0
+        return n
+
+    def pending_changes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(ids that left and whose content stands nowhere in the list, ids that came) since the last close."""
+        gone: dict[int, None] = {}
+        came: dict[int, None] = {}
+        for edit in self._pending:
+            for ident in edit.gone:
+                if ident in came:
+                    del came[ident]
+                else:
+                    gone[ident] = None
+            for ident in edit.new:
+                if ident in gone:
+                    del gone[ident]
+                else:
+                    came[ident] = None
+        return tuple(i for i in gone if self.keys[i] not in self._live_keys), tuple(came)
+
+    def left(self, n: int) -> tuple[int, ...]:
+        """Ids that stood in the prompt before and whose content stands nowhere in prompt n. n = steps + 1: the open one."""
+        return self.pending_changes()[0] if n == len(self._left) + 1 else self._left[n - 1]
+
+    def came(self, n: int) -> tuple[int, ...]:
+        """Ids that stand in prompt n and did not in the one before."""
+        return self.pending_changes()[1] if n == len(self._came) + 1 else self._came[n - 1]
+
+    def edits(self, n: int) -> tuple[Edit, ...]:
+        return tuple(self._pending) if n == len(self._edits) + 1 else self._edits[n - 1]
+
+    def ids(self, n: int) -> list[int]:
+        """Ids of the prompt of closed step n, in order; n = steps + 1: the list as it stands."""
+        if n == len(self._edits) + 1:
+            return list(self.live)
+        low, high = 0, len(self._bases)
+        while low < high:
+            middle = (low + high) // 2
+            if self._bases[middle][0] <= n:
+                low = middle + 1
+            else:
+                high = middle
+        at, ids = (0, []) if low == 0 else (self._bases[low - 1][0], list(self._bases[low - 1][1]))
+        for step in range(at, n):
+            for edit in self._edits[step]:
+                ids[edit.position : edit.position + len(edit.gone)] = edit.new
+        return ids
+
+    def has_key(self, key: int) -> bool:
+        """Whether that content stands in the list now."""
+        return key in self._live_keys
+
+    def sums(self) -> Tokens:
+        """Tokens of the list as it stands, by origin. None where all pieces of that origin are unknown."""
+        state, trace, fixed = (
+            None if unknown and not total else total for unknown, total in zip(self._unknown, self._sums, strict=True)
+        )
+        return Tokens(state, trace, fixed, sum(self._unknown))
+
+    def view(self, n: int, limit: int | None, provenance: Provenance) -> PromptView:
+        """The prompt of step n; that of the open step is copied, so that it never changes."""
+        ids = array("L", self.live) if n == len(self._edits) + 1 else None
+        return PromptView(self, n, ids, limit, provenance)
+
+
+def _opcodes(old: list[int], new: list[int]) -> Iterator[tuple[str, int, int, int, int]]:
+    """How `old` becomes `new`, left to right, by their common pieces in order."""
+    if not old or not new:
+        yield "replace", 0, len(old), 0, len(new)
+        return
+    if len(old) * len(new) <= _MATCH_CELLS:
+        from difflib import SequenceMatcher
+
+        yield from SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        return
+    places: dict[int, list[int]] = {}
+    for index, key in enumerate(new):
+        places.setdefault(key, []).append(index)
+    a = c = 0
+    for index, key in enumerate(old):
+        spots = places.get(key)
+        while spots and spots[0] < c:
+            spots.pop(0)
+        if spots and (place := spots[0]) - c <= 64:
+            if index > a or place > c:
+                yield "replace", a, index, c, place
+            yield "equal", index, index + 1, place, place + 1
+            a, c = index + 1, place + 1
+    if a < len(old) or c < len(new):
+        yield "replace", a, len(old), c, len(new)
+

@@ -1,0 +1,72 @@
+"""Token counters by name: words, pieces5, chars4, and o200k and claude from packages that carry their vocabulary.
+
+A counter is any callable `text -> int`. Counters that need an extra say how to install it when they are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from agentmem.model import TokenCounter
+
+DEFAULT = "chars4"
+
+
+class UnknownCounter(ValueError):
+    """The name is not a counter's, or its extra is not installed; the message says which and what to do."""
+
+
+def words(text: str) -> int:
+    """Number of whitespace-separated words."""
+    return len(text.split())
+
+
+def pieces5(text: str) -> int:
+    """Pieces of at most 5 characters, cut from the left of every word; commas stand alone; lower case."""
+    return sum(-(-len(word) // 5) for word in text.lower().replace(",", " , ").split())
+
+
+def chars4(text: str) -> int:
+    """ceil(code points / 4); 0 for an empty text."""
+    return -(-len(text) // 4)
+
+
+def _missing(name: str, package: str) -> UnknownCounter:
+    return UnknownCounter(
+        f"counter {name} needs the package {package}: pip install 'agentmem-inspector[tokens]'"
+        + (" (Python 3.12 or newer)" if package == "ctok" else "")
+    )
+
+
+def _o200k() -> TokenCounter:
+    try:
+        module = import_module("toktok")
+    except ImportError:
+        raise _missing("o200k", "toktok-rs") from None
+    encoding = module.get_encoding("o200k_base")
+    encode: Callable[[str], list[int]] = encoding.encode_ordinary
+    return lambda text: len(encode(text.encode("utf-8", "replace").decode("utf-8")))
+
+
+def _claude() -> TokenCounter:
+    try:
+        module = import_module("ctok")
+    except ImportError:
+        raise _missing("claude", "ctok") from None
+    count: Callable[[str], int] = module.count
+    return lambda text: int(count(text.encode("utf-8", "replace").decode("utf-8")))
+
+
+_PLAIN: dict[str, TokenCounter] = {"words": words, "pieces5": pieces5, "chars4": chars4}
+_EXTRA: dict[str, Callable[[], TokenCounter]] = {"o200k": _o200k, "claude": _claude}
+NAMES: tuple[str, ...] = (*_PLAIN, *_EXTRA)
+
+
+def counter(name: str) -> TokenCounter:
+    """The counter of that name. Raises UnknownCounter with the names that there are, or with the extra to install."""
+    if name in _PLAIN:
+        return _PLAIN[name]
+    if name in _EXTRA:
+        return _EXTRA[name]()
+    raise UnknownCounter(f"unknown counter {name!r}; there are {', '.join(NAMES)}")

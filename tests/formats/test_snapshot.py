@@ -1,0 +1,253 @@
+"""A stranger's checkpoint, overwritten each step, is followed with its history and its gaps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentmem.formats import Options, recognise
+from agentmem.formats.draft import LaneDraft
+from agentmem.formats.messages import Message, split
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.versions import Item, MessageList
+from agentmem.tokens import chars4
+from tests.formats.helpers import again, call, heads, opened, result, said, user
+
+
+def loop(steps: int, **more: Any) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [user("fix the parser")]
+    for number in range(1, steps + 1):
+        messages += [call(f"c{number}", path=f"f{number}"), result(f"c{number}", f"text {number}")]
+    return {"step": steps, "messages": messages, "notes": "", **more}
+
+
+def test_one_version_already_gives_all_its_steps(tmp_path: Path) -> None:
+    draft = opened(tmp_path / "a.json", loop(3)).draft
+    assert [step.own for step in draft.main.steps] == [1, 2, 3]
+    assert heads(draft.main, 2) == ["fix the parser", 'read {"path":"f1"}', "text 1"]
+    assert (draft.format, draft.goal, draft.goal_declared, draft.main.open) == ("checkpoint", "fix the parser", False, True)
+
+
+def test_versions_seen_later_are_merged_into_the_steps(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(1))
+    for steps in (2, 3, 5):
+        assert again(reader, path, loop(steps))
+    assert [step.own for step in reader.draft.main.steps] == [1, 2, 3, 4, 5]
+    assert not reader.draft.gaps
+
+
+def test_a_trim_between_saves_shows_at_the_step_that_saw_it_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(4))
+    full = loop(5)["messages"]
+    again(reader, path, {"step": 5, "messages": [full[0], *full[5:]], "notes": ""})
+    lane = reader.draft.main
+    assert [step.own for step in lane.steps] == [1, 2, 3, 4, 5]
+    gone = [lane.tape.segment(ident).head for ident in lane.tape.left(5)]
+    assert gone == ['read {"path":"f1"}', "text 1", 'read {"path":"f2"}', "text 2"]
+    assert heads(lane, 5)[0] == "fix the parser"
+
+
+def test_versions_that_were_missed_are_a_gap_and_never_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(3))
+    later = loop(9)["messages"]
+    again(reader, path, {"step": 9, "messages": [later[0], *later[-4:]], "notes": ""})
+    draft = reader.draft
+    assert [step.own for step in draft.main.steps] == [1, 2, 3, 8, 9]
+    assert [(gap.after, gap.before, gap.missing) for gap in draft.gaps] == [(3, 8, 4)]
+    assert draft.main.steps[3].gap == 4
+
+
+def test_a_list_whose_older_part_was_cut_before_it_was_seen_says_so(tmp_path: Path) -> None:
+    body = loop(9)
+    body["messages"] = body["messages"][2:]
+    draft = opened(tmp_path / "a.json", body).draft
+    assert (draft.goal, draft.goal_unknown) == (None, True)
+
+
+@pytest.mark.parametrize("step", ["7", 7.0])
+def test_a_step_given_as_a_text_is_a_number_where_it_is_one(tmp_path: Path, step: object) -> None:
+    assert [s.own for s in opened(tmp_path / "a.json", {**loop(7), "step": step}).draft.main.steps][-1] == 7
+
+
+def test_a_step_that_is_no_number_is_a_problem_and_the_list_is_shown_all_the_same(tmp_path: Path) -> None:
+    draft = opened(tmp_path / "a.json", {**loop(2), "step": "two"}).draft
+    assert [step.own for step in draft.main.steps] == [None, None]
+    assert draft.problems[0].what == "step is no number: 'two'"
+
+
+def test_a_step_that_goes_backwards_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(5))
+    again(reader, path, {**loop(6), "step": 3})
+    assert any("goes backwards: 3 after 5" in problem.what for problem in reader.draft.problems)
+    assert len(reader.draft.main.steps) == 6
+
+
+def test_the_same_version_again_is_no_new_step(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(2))
+    again(reader, path, loop(2))
+    assert len(reader.draft.main.steps) == 2
+
+
+def test_a_new_run_in_the_same_file_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(5, goal="first goal"))
+    again(reader, path, loop(1, goal="another goal"))
+    assert (reader.draft.goal, len(reader.draft.main.steps)) == ("another goal", 1)
+    assert reader.draft.notice == "a new run in the same file"
+
+
+def test_half_a_file_keeps_the_last_good_value_and_says_that_it_is_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(3))
+    whole = json.dumps(loop(4))
+    for cut in range(0, len(whole) - 1, 37):
+        path.write_text(whole[:cut])
+        reader.refresh()
+        assert len(reader.draft.main.steps) == 3
+        assert reader.draft.notice == "being written"
+    again(reader, path, loop(4))
+    assert (len(reader.draft.main.steps), reader.draft.notice) == (4, None)
+
+
+def test_a_file_that_is_gone_and_comes_back_keeps_its_steps(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(3))
+    path.unlink()
+    reader.refresh()
+    assert (reader.draft.notice, len(reader.draft.main.steps)) == ("no such file", 3)
+    again(reader, path, loop(4))
+    assert (reader.draft.notice, len(reader.draft.main.steps)) == (None, 4)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "words"),
+    [
+        (b"", NotYet, "empty"),
+        (b"\0\0\0\n", NotYet, "empty"),
+        (b'{"messages": [{"role": "us', NotYet, "half written"),
+        (b'{"messages": [}', NotYet, "not JSON at character"),
+        (b"3", Unreadable, "no object and no list"),
+        (b'"x"', Unreadable, "no object and no list"),
+    ],
+)
+def test_what_is_no_checkpoint_gets_one_clear_line(
+    tmp_path: Path, content: bytes, error: type[Exception], words: str
+) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    from agentmem.formats.plain.snapshot import SnapshotReader
+
+    with pytest.raises(error, match=words) as caught:
+        SnapshotReader(path, Options()).refresh()
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_trailing_junk_is_said_and_the_first_object_used(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(loop(2)) + 'st":3}')
+    draft = opened(path).draft
+    assert (len(draft.main.steps), draft.problems[0].what) == (2, "trailing junk; the first object was used")
+
+
+@pytest.mark.parametrize("messages", [None, "text", 3, {"a": 1}, [None, 3, "x", ["y"], {"role": 5}, {"content": {}}]])
+def test_messages_of_any_type_survive(tmp_path: Path, messages: object) -> None:
+    draft = opened(tmp_path / "a.json", {"step": 1, "messages": messages, "notes": ""}).draft
+    assert draft.main.steps == []
+
+
+def test_nan_and_lone_surrogates_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b'{"step": 1, "notes": "", "x": NaN, "messages": [{"role": "user", "content": "a \\ud800 b"}, '
+                     b'{"role": "assistant", "content": "ok"}]}')  # fmt: skip
+    assert len(opened(path).draft.main.steps) == 1
+
+
+def test_states_without_a_model_call_are_one_step_a_saved_version(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, {"step": 1, "messages": [], "notes": "", "state": {"abone": "A001", "sonuc": 3}})
+    again(reader, path, {"step": 2, "messages": [], "notes": "", "state": {"sonuc": 3}})
+    draft = reader.draft
+    assert (draft.synthetic, [step.own for step in draft.main.steps], draft.main.open) == (True, [1, 2], False)
+    assert heads(draft.main, 1) == ["abone: A001", "sonuc: 3"]
+
+
+def test_a_field_rendered_in_a_message_is_a_piece_of_its_own_and_counted_once(tmp_path: Path) -> None:
+    text = 'Verified facts:\n{\n  "port": "8443",\n  "host": "db1.local"\n}\n\nGOAL (unchanged): move the db'
+    body = {
+        "step": 1, "notes": "", "goal": "move the db", "state": {"facts": {"port": "8443", "host": "db1.local", "user": "zoe9"}},
+        "messages": [user(text), said("I will.")],
+    }  # fmt: skip
+    lane = opened(tmp_path / "a.json", body).draft.main
+    kinds = [(segment.kind, segment.field) for segment in lane.tape.view(1, None, "exact")]
+    assert ("fact", "facts.port") in kinds and ("goal", "goal") in kinds
+    held = {field.name: field.segment for field in lane.steps[0].fields}
+    assert held["facts.port"] is not None and held["facts.user"] is None
+    assert lane.steps[0].tokens.prompt is not None and lane.steps[0].tokens.prompt <= chars4(text) + len(kinds)
+
+
+def test_a_result_ties_to_its_call_and_a_later_stub_of_it_does_not_change_the_outcome(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    messages = [user("go"), call("c1"), result("c1", "Error: no such file"), call("c2"), result("c2", "fine")]
+    reader = opened(path, {"step": 2, "messages": messages, "notes": ""})
+    stubbed = [*messages[:2], result("c1", "…[trimmed]"), *messages[3:], call("c3"), result("c3", "fine too")]
+    again(reader, path, {"step": 3, "messages": stubbed, "notes": ""})
+    assert [c.outcome for step in reader.draft.main.steps for c in step.calls] == ["error", "ok", "ok"]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=9), min_size=1, max_size=12))
+def test_after_any_versions_the_prompt_is_the_last_version(versions: list[list[int]]) -> None:
+    lane = LaneDraft("main", chars4)
+    messages = MessageList(lane)
+    for version in versions:
+        items = [Item(json.dumps(made(number)).encode(), "x", 0, 0) for number in version]
+        messages.update(items)
+        shown = [lane.tape.segment(ident).head for ident in lane.tape.live]
+        expected = [part.text for number in version for part in as_message(number).parts]
+        assert shown == [None if text is None else text[:120] for text in expected]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=9), min_size=1, max_size=8), st.data())
+def test_a_version_given_as_a_cut_and_an_addition_is_the_same(versions: list[list[int]], data: st.DataObject) -> None:
+    whole, cut = MessageList(LaneDraft("main", chars4)), MessageList(LaneDraft("main", chars4))
+    before: list[int] = []
+    for version in versions:
+        same = 0
+        while same < min(len(before), len(version)) and before[same] == version[same]:
+            same += 1
+        keep = data.draw(st.integers(0, same))
+        items = [Item(json.dumps(made(number)).encode(), "x", 0, 0) for number in version]
+        whole.update(items)
+        cut.update(items[keep:], keep=keep)
+        before = version
+        assert whole.seen == cut.seen
+        assert [whole.lane.tape.keys[i] for i in whole.lane.tape.live] == [cut.lane.tape.keys[i] for i in cut.lane.tape.live]
+        assert len(whole.lane.steps) == len(cut.lane.steps)
+
+
+def made(number: int) -> dict[str, Any]:
+    kinds = (user(f"text {number}"), said(f"answer {number}"), call(f"c{number}"), result(f"c{number - 1}", f"out {number}"))
+    return kinds[number % 4]
+
+
+def as_message(number: int) -> Message:
+    return split(made(number))
+
+
+def test_a_plain_list_and_one_under_messages_are_recognised_by_their_shape(tmp_path: Path) -> None:
+    for name, value in (("a", [user("x")]), ("b", {"messages": [user("x")]}), ("c", {"step": 1, "state": {}})):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(value))
+        known = recognise(path)
+        assert known is not None and known.name == "messages"
+    (tmp_path / "d.json").write_text('{"name": "package", "version": "1.0"}')
+    assert recognise(tmp_path / "d.json") is None

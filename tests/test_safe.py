@@ -1,0 +1,41 @@
+"""Nothing from outside reaches a terminal as anything but text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentmem import safe
+
+ANY = st.text(st.characters(codec=None), max_size=60)
+DANGEROUS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+@given(ANY)
+def test_a_block_holds_no_control_format_or_surrogate_but_newline_and_tab(text: str) -> None:
+    assert not [c for c in safe.block(text) if unicodedata.category(c) in DANGEROUS and c not in "\n\t"]
+
+
+@given(ANY)
+def test_a_line_is_one_line_and_encodes(text: str) -> None:
+    shown = safe.line(text)
+    assert shown.encode() and "\n" not in shown and "\t" not in shown if text else shown == ""
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "Zs"), exclude_characters="\u3164\uffa0\u115f\u1160"), max_size=60))
+def test_harmless_text_stands_as_it_is(text: str) -> None:
+    assert safe.block(text) == text
+
+
+def test_controls_become_visible() -> None:
+    assert safe.line("a\x1b[2J\x07\x9b\u202eb\ud800\u2028") == "a␛[2J␇<U+009B><U+202E>b<U+D800><U+2028>"
+
+
+def test_tag_and_zero_width_characters_are_counted_as_hidden() -> None:
+    assert safe.hidden("a\u200bb\U000e0041c") == 2
+
+
+def test_lone_surrogates_become_encodable() -> None:
+    assert safe.encodable("a\ud800b") == "a\ufffdb"

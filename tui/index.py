@@ -1,0 +1,283 @@
+"""What the screens of one run share, computed once a run in the worker: sizes, marks and places to jump to, by lane.
+
+Nothing here is drawn; nothing on the UI thread needs to loop over all steps because of it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agentmem.inspect.verdict import Verdict, verdict
+from agentmem.model import Cycle, Drop, GoalStatus, Lane, Lifeline, Run, Step, Waiting
+
+SILENT, BOUNDARY, CYCLE, ERROR, CHANGED, DROPPED, WAITING = 64, 32, 16, 8, 4, 2, 1
+"""Bits of a step's marks; the higher is the worse, so the worst of many steps is the greatest."""
+GLYPHS: Mapping[int, tuple[str, str]] = {
+    SILENT: ("▲", "text-error"),
+    BOUNDARY: ("▼", "text-primary"),
+    CYCLE: ("↻", "text-warning"),
+    ERROR: ("✗", "text-error"),
+    CHANGED: ("~", "text-warning"),
+    DROPPED: ("−", "text-warning"),
+    WAITING: ("z", "label"),
+}
+"""bit -> (glyph, role), worst first."""
+WORDS: Mapping[int, str] = {
+    SILENT: "gone, nobody recorded it", BOUNDARY: "boundary", CYCLE: "in a cycle", ERROR: "failed call",
+    CHANGED: "shortened or changed", DROPPED: "dropped on record", WAITING: "waiting, not a loop",
+}  # fmt: skip
+UNKNOWN = -1
+
+
+def worst(mask: int) -> int:
+    """The worst single bit of a mask; 0 if it has none."""
+    return 1 << (mask.bit_length() - 1) if mask else 0
+
+
+def glyphs(mask: int) -> tuple[tuple[str, str], ...]:
+    """(glyph, role) of all marks, worst first."""
+    return tuple(shown for bit, shown in GLYPHS.items() if mask & bit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneIndex:
+    """Of one lane; position n - 1 everywhere."""
+
+    lane: Lane
+    sizes: array[int]
+    """Prompt tokens a step, reported if the provider said so, else counted; -1: unknown."""
+    base: bytearray
+    """Marks that come from the step alone."""
+    marks: bytearray
+    """All marks, cycles and waiting included."""
+    letters: Mapping[int, str]
+    """n -> letter of the member of the cycle it belongs to."""
+    largest: tuple[int, int]
+    """(tokens, n) of the largest prompt; (0, 0) if no size is known."""
+    largest_trace: int
+    largest_state: int
+    jumps: Mapping[str, tuple[int, ...]]
+    """`error drop boundary cycle` -> n in order."""
+    alarms: tuple[Drop, ...]
+    """Silent drops in order."""
+    goals: tuple[tuple[int, GoalStatus], ...]
+    """(n, status) wherever the goal's status becomes another."""
+    pending: int
+    """Steps that are not closed: 1 if the last is the open one."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.lane.steps
+
+    def size(self, n: int) -> int | None:
+        value = self.sizes[n - 1]
+        return None if value == UNKNOWN else value
+
+    def mask(self, n: int) -> int:
+        return self.marks[n - 1]
+
+    def n_of(self, number: int) -> int | None:
+        """n of the step that the screen calls `number`; None if there is none."""
+        place = bisect_left(self.lane.steps, number, key=lambda step: step.number)
+        if place < len(self.lane.steps) and self.lane.steps[place].number == number:
+            return place + 1
+        return None
+
+    def nearest(self, number: int) -> int:
+        """n of the step nearest to `number` from below, at least 1."""
+        return max(1, bisect_right(self.lane.steps, number, key=lambda step: step.number))
+
+    def goal_since(self, n: int) -> int:
+        """n since which the goal has the status that it has at step n."""
+        place = bisect_right(self.goals, n, key=lambda entry: entry[0])
+        return self.goals[place - 1][0] if place else n
+
+    def jump(self, kind: str, n: int, newer: bool, here: bool) -> int | None:
+        """The newest place of that kind before n (at n too if `here`), or the oldest after it."""
+        places = self.jumps.get(kind, ())
+        if newer:
+            after = bisect_right(places, n)
+            return places[after] if after < len(places) else None
+        before = (bisect_right if here else bisect_left)(places, n)
+        return places[before - 1] if before else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    run: Run
+    lanes: Mapping[str, LaneIndex]
+    verdict: Verdict
+    lifelines: Mapping[str, tuple[Lifeline, ...]]
+    """By lane, what the strip shows: the goal first, then the worst lost field."""
+
+    def __getitem__(self, lane: str) -> LaneIndex:
+        return self.lanes[lane]
+
+    @property
+    def alarms(self) -> tuple[Drop, ...]:
+        """Silent drops of the whole run, by lane and step."""
+        return tuple(drop for lane in self.lanes.values() for drop in lane.alarms)
+
+    @property
+    def unresolved(self) -> tuple[Drop, ...]:
+        """Silent drops that have not come back."""
+        return tuple(drop for drop in self.alarms if drop.returned_at is None)
+
+    @property
+    def turning(self) -> tuple[Cycle, ...]:
+        return tuple(cycle for cycle in self.run.cycles if cycle.ended_at is None)
+
+
+def mark_of(step: Step) -> int:
+    """Marks that one step bears by itself."""
+    mask = 0
+    for drop in step.drops:
+        if drop.alarming:
+            mask |= SILENT
+        elif drop.cause in ("shortened", "summarised"):
+            mask |= CHANGED
+        elif step.boundary is None:
+            mask |= DROPPED
+    if step.boundary is not None and step.boundary.kind not in ("resume", "fork"):
+        mask |= BOUNDARY
+    if step.goal == "changed":
+        mask |= CHANGED
+    for attempt in step.attempts:
+        if attempt.outcome in ("error", "denied"):
+            mask |= ERROR
+            break
+    return mask
+
+
+def build(run: Run, previous: Index | None = None) -> Index:
+    """The index of a run; what has not changed since `previous` is taken over (steps are compared by identity)."""
+    old = previous.lanes if previous is not None and previous.run.id == run.id else {}
+    lanes = {lane.id: _lane(run, lane, old.get(lane.id)) for lane in run.lanes}
+    return Index(run, lanes, verdict(run), {lane.id: _lifelines(run, lane, lanes[lane.id]) for lane in run.lanes})
+
+
+def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
+    """The goal and the worst lost field: silent and missed first, then silent, then the newest."""
+    from agentmem.inspect.lifelines import field_lifelines, goal_lifeline
+
+    shown = [goal_lifeline(run, lane)]
+    lost = sorted(index.alarms, key=lambda drop: (bool(drop.missed_by), drop.returned_at is None, drop.n))
+    by_name = {line.name: line for line in field_lifelines(run, lane)} if lost else {}
+    for drop in reversed(lost):
+        found = by_name.get(drop.name)
+        if found is not None:
+            shown.append(found)
+            break
+    return tuple(shown)
+
+
+def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
+    same = 0 if old is None else _common(old.lane.steps, lane.steps)
+    sizes: array[int] = array("q")
+    base = bytearray()
+    kinds: dict[str, list[int]] = {"error": [], "drop": [], "boundary": []}
+    alarms: list[Drop] = []
+    goals: list[tuple[int, GoalStatus]] = []
+    trace = state = 0
+    if old is not None and same:
+        sizes, base = old.sizes[:same], old.base[:same]
+        for kind, places in kinds.items():
+            before = old.jumps[kind]
+            places.extend(before[: bisect_right(before, same)])
+        alarms.extend(drop for drop in old.alarms if drop.n <= same)
+        goals.extend(entry for entry in old.goals if entry[0] <= same)
+        trace, state = old.largest_trace, old.largest_state
+    ratio = _ratio(lane.steps, same)
+    for n, step in enumerate(lane.steps[same:], same + 1):
+        counted = step.tokens.prompt
+        reported = step.usage.prompt if step.usage is not None else None
+        if reported is not None:
+            if counted:
+                ratio = reported / counted
+            sizes.append(reported)
+        else:
+            # What was not reported is brought to the scale of what was, or it would look like a loss beside it.
+            sizes.append(UNKNOWN if counted is None else counted if ratio is None else round(counted * ratio))
+        trace = max(trace, step.tokens.trace or 0)
+        state = max(state, step.tokens.state or 0)
+        mask = mark_of(step)
+        base.append(mask)
+        if not goals or goals[-1][1] != step.goal:
+            goals.append((n, step.goal))
+        if mask & ERROR:
+            kinds["error"].append(n)
+        if step.drops:
+            kinds["drop"].append(n)
+            alarms.extend(drop for drop in step.drops if drop.alarming)
+        if mask & BOUNDARY:
+            kinds["boundary"].append(n)
+    marks = bytearray(base)
+    letters: dict[int, str] = {}
+    numbered = _Numbers(lane.steps)
+    named = []
+    for cycle in run.cycles:
+        if cycle.lane == lane.id:
+            _overlay(cycle, marks, letters, numbered)
+            named.append(numbered.n_of(cycle.warned_at) or 1)
+    for waiting in run.waiting:
+        if waiting.lane == lane.id:
+            _overlay(waiting, marks, letters, numbered)
+    jumps = {kind: tuple(places) for kind, places in kinds.items()}
+    jumps["cycle"] = tuple(sorted(set(named)))
+    most = max(sizes, default=0)
+    largest = (most, sizes.index(most) + 1) if most > 0 else (0, 0)
+    waits = int(bool(lane.steps) and lane.steps[-1].open)
+    return LaneIndex(
+        lane, sizes, base, marks, letters, largest, trace, state, jumps, tuple(alarms), tuple(goals), waits
+    )
+
+
+def _ratio(steps: Sequence[Step], end: int) -> float | None:
+    """Reported over counted tokens of the newest step before `end` that has both."""
+    for step in reversed(steps[max(0, end - 50) : end]):
+        counted = step.tokens.prompt
+        if step.usage is not None and step.usage.prompt is not None and counted:
+            return step.usage.prompt / counted
+    return None
+
+
+class _Numbers:
+    """Step numbers as the file gives them -> n."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self._steps = steps
+
+    def n_of(self, number: int) -> int | None:
+        steps = self._steps
+        if 0 < number <= len(steps) and steps[number - 1].number == number:
+            return number
+        place = bisect_left(steps, number, key=lambda step: step.number)
+        return place + 1 if place < len(steps) and steps[place].number == number else None
+
+
+def _overlay(found: Cycle | Waiting, marks: bytearray, letters: dict[int, str], numbers: _Numbers) -> None:
+    period = found.period if isinstance(found, Cycle) else 0
+    for order, number in enumerate(found.steps):
+        n = numbers.n_of(number)
+        if n is None:
+            continue
+        marks[n - 1] |= CYCLE if period else WAITING
+        if period:
+            letters[n] = "ABCDEF"[order % period] if period <= 6 else ""
+
+
+def _common(old: tuple[Step, ...], new: tuple[Step, ...]) -> int:
+    """How many steps at the start are the very same values."""
+    low, high = 0, min(len(old), len(new))
+    if old[:high] == new[:high]:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

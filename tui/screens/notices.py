@@ -1,0 +1,35 @@
+"""In place of the panes: nothing found, still loading, or a terminal that is too small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..widgets.line import Line, Span
+from .empty import EmptyRows, empty_lines
+
+
+class Notice(EmptyRows):
+    always_cursor = False
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._sentence = ""
+        self._empty = False
+
+    def say(self, sentence: str) -> None:
+        self._sentence, self._empty = sentence, False
+        self.changed()
+
+    def nothing(self, looked: Sequence[tuple[str, str]], searched: bool) -> None:
+        """`searched`: the worker has looked everywhere once; before that it is only reading."""
+        self._sentence = "" if searched else "reading"
+        self._empty, self.looked = searched, tuple(looked)
+        self.changed()
+
+    def line_count(self, width: int) -> int:
+        return len(empty_lines(self.looked, width)) if self._empty else 2
+
+    def line(self, index: int, width: int) -> Line:
+        if self._empty:
+            return empty_lines(self.looked, width)[index]
+        return Line((Span(f"  {self._sentence}" if index == 1 else "", "label"),))

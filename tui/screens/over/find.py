@@ -1,0 +1,115 @@
+"""`/`: while a text is typed its lifeline is drawn, and a sentence says where it stood."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.widgets import Input
+
+from agentmem.model import Lifeline
+
+from ...context import View
+from ...widgets.line import Line, Span, fit
+from ...widgets.rows import Band
+from ...widgets.strip import lifeline_line
+from ...widgets.timeline import view_axis
+from .ask import Ask
+from ..base import RunBase
+
+
+def sentence(lifeline: Lifeline) -> str:
+    """`in the prompt 3-27, gone since 28, needed at 30`; what the model said without seeing it is named too."""
+    parts = []
+    if lifeline.present:
+        spans = [str(a) if a == b else f"{a}-{b}" for a, b in lifeline.present]
+        parts.append("in the prompt " + ", ".join(spans[-4:] if len(spans) > 4 else spans))
+        if lifeline.levels and lifeline.levels[-1] in "·▲✗":
+            parts.append(f"gone since {lifeline.present[-1][1] + 1}")
+    else:
+        parts.append("in no prompt of this lane")
+    if lifeline.needed:
+        parts.append("needed at " + ", ".join(map(str, lifeline.needed[:3])))
+    if lifeline.said:
+        parts.append("said by the model, not in the prompt, at " + ", ".join(map(str, lifeline.said[:3])))
+    parts += [f"{form} since {at}?" for at, form in lifeline.changed[:2]]
+    return ", ".join(parts)
+
+
+class Found(Band):
+    """The lifeline of what is typed, and its sentence."""
+
+    DEFAULT_CSS = "Found { height: 2; }"
+    fill = "panel"
+    typed = ""
+    lifeline: Lifeline | None = None
+    names: tuple[str, ...] = ()
+
+    def lines(self, view: View, width: int) -> tuple[Line, ...]:
+        axis = view_axis(view, width)
+        if not self.typed:
+            names = "  ".join(self.names)
+            return (Line(()), Line((Span(fit(f" fields: {names}" if names else " no fields in this state", width), "label"),)))
+        if self.lifeline is None:
+            return (Line(()), Line((Span(" searching", "label"),)))
+        line = lifeline_line(self.typed, self.lifeline, axis, view.cursor[1])
+        return (line, Line((Span(" "), Span(fit(sentence_safe(self.lifeline), width - 1)))))
+
+
+def sentence_safe(lifeline: Lifeline) -> str:
+    from ...safe import text
+
+    return text(sentence(lifeline))
+
+
+class Find(Ask):
+    """Enter goes to the last step where the text stood, Tab completes a field's name, ctrl+t pins."""
+
+    BINDINGS = [  # noqa: RUF012  # the toolkit's own way to declare them
+        Binding("tab", "complete", "complete", show=False, priority=True),
+        Binding("ctrl+t", "pin", "pin", show=False, priority=True),
+    ]
+
+    def __init__(self, run_screen: RunBase) -> None:
+        super().__init__("find", "Enter goes there · Tab takes a field's name · ctrl+t pins · Esc leaves")
+        self._run_screen = run_screen
+        self._order = 0
+
+    def above(self) -> ComposeResult:
+        yield Found(id="found")
+
+    def on_mount(self) -> None:
+        found = self.query_one(Found)
+        found.names = tuple(field.name.removeprefix("facts.") for field in self._run_screen.reader.step.fields)[:12]
+        found.show(self._run_screen.view(self._run_screen.context()))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        typed = event.value
+        found = self.query_one(Found)
+        found.typed, found.lifeline = typed, self._known(typed)
+        if typed and found.lifeline is None:
+            self._run_screen.inspector.ask_lifeline(self._run_screen.reader.lane, typed)
+        found.show(found.view)
+
+    def _known(self, typed: str) -> Lifeline | None:
+        return self._run_screen.lifelines.get((self._run_screen.reader.lane, typed))
+
+    def arrived(self) -> None:
+        """The worker has answered."""
+        found = self.query_one(Found)
+        found.lifeline = self._known(found.typed)
+        found.show(found.view)
+
+    def action_complete(self) -> None:
+        found, typed = self.query_one(Found), self.query_one(Input)
+        names = [name for name in found.names if name.startswith(typed.value)] or list(found.names)
+        if names:
+            typed.value = names[self._order % len(names)]
+            typed.cursor_position = len(typed.value)
+            self._order += 1
+
+    def action_pin(self) -> None:
+        typed = self.query_one(Input).value
+        if typed and typed not in self._run_screen.pins:
+            self._run_screen.pins = (*self._run_screen.pins, typed)
+            self._run_screen.redraw()
+        self.dismiss(typed)

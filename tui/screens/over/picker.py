@@ -1,0 +1,60 @@
+"""The list of runs, newest change first; Enter opens one."""
+
+from __future__ import annotations
+
+from agentmem.model import RunInfo
+
+from ...messages import Opened
+from ...safe import text
+from ...widgets.line import Line, Span, fit
+from ...widgets.rows import Rows
+from .sheet import Sheet
+
+_STATUS = {"live": ("●", "text-primary"), "ended": ("■", "label"), "stale": ("!", "text-warning"), "unknown": ("?", "label")}
+
+
+class RunRows(Rows):
+    always_cursor = True
+
+    def __init__(self, infos: tuple[RunInfo, ...], current: str) -> None:
+        super().__init__()
+        self._infos = infos
+        self.selected = next((i for i, info in enumerate(infos) if info.id == current), 0)
+        self._reveal = True
+
+    def line_count(self, width: int) -> int:
+        return len(self._infos)
+
+    def head(self, width: int) -> tuple[Line, ...]:
+        words = f"   {fit('format', 16)} {fit('run', 26)} {fit('steps', 6, right=True)}  goal"
+        return (Line((Span(words, "label"),)),)
+
+    def line(self, index: int, width: int) -> Line:
+        info = self._infos[index]
+        glyph, role = _STATUS[info.status]
+        steps = "" if info.steps is None else str(info.steps)
+        about = text(info.problem) if info.problem else text(info.goal or info.path)
+        spans = (
+            Span(" "), Span(f"{glyph} ", role), Span(fit(text(info.format), 16), "label"), Span(" "),
+            Span(fit(text(info.id), 26)), Span(f" {fit(steps, 6, right=True)}  "),
+            Span(fit(about, max(0, width - 55)), "text-warning" if info.problem else "label"),
+        )  # fmt: skip
+        return Line(spans, target=info.id)
+
+
+class RunPicker(Sheet):
+    """Dismissed with the id of the run, or None."""
+
+    def __init__(self, infos: tuple[RunInfo, ...], current: str) -> None:
+        super().__init__()
+        self._infos, self._current = infos, current
+        live = sum(info.status == "live" for info in infos)
+        self.title_text = f"runs, {live} of {len(infos)} live, newest change first"
+
+    def rows(self) -> Rows:
+        return RunRows(self._infos, self._current)
+
+    def on_opened(self, message: Opened) -> None:
+        message.stop()
+        if isinstance(message.target, str):
+            self.dismiss(message.target)

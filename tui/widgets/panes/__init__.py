@@ -1,0 +1,1 @@
+"""The panes beside steps and prompt, one file a pane."""

@@ -1,0 +1,55 @@
+"""A tool call in a few cells: the name, then the arguments that one looks for, paths shortened from the left. Pure."""
+
+from __future__ import annotations
+
+import json
+
+from rich.cells import cell_len
+
+from .columns import clean, cut
+
+PLAIN = ("command", "cmd", "file_path", "path", "filename", "file", "query", "pattern", "url", "code", "input", "text")
+"""Arguments whose name says nothing that their value does not."""
+_LONGEST = 4_000
+
+
+def call_text(tool: str, arguments: str, cells: int) -> str:
+    """`pytest  -x …/test_lexer.py` in at most `cells` cells, safe."""
+    name = clean(tool, 40)
+    said = arguments_text(arguments, cells)
+    text = f"{name}  {said}" if said else name
+    if cell_len(text) <= cells:
+        return text
+    said = " ".join(shorten_path(word) for word in said.split(" "))
+    return cut(f"{name}  {said}" if said else name, cells)
+
+
+def arguments_text(arguments: str, cells: int) -> str:
+    """Arguments as one reads them: values of well-known names bare, others as `name=value`."""
+    if not arguments or arguments in ("{}", "null"):
+        return ""
+    if arguments[0] in "{[" and len(arguments) <= _LONGEST:
+        try:
+            found = json.loads(arguments)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            ordered = sorted(found.items(), key=lambda item: item[0] not in PLAIN)
+            return clean(" ".join(_argument(name, value) for name, value in ordered), cells)
+        if isinstance(found, list):
+            return clean(" ".join(map(_value, found)), cells)
+    return clean(arguments, cells)
+
+
+def _argument(name: str, value: object) -> str:
+    return _value(value) if name in PLAIN else f"{name}={_value(value)}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def shorten_path(word: str) -> str:
+    """`tests/fixtures/a.csv` -> `…/a.csv`: the file's name is what one looks for."""
+    head, slash, tail = word.rpartition("/")
+    return f"…/{tail}" if slash and tail and len(head) > 1 and "://" not in word else word

@@ -1,0 +1,5 @@
+"""The prompt pane: what the model saw, what it answered, what came back."""
+
+from .pane import PromptPane
+
+__all__ = ["PromptPane"]

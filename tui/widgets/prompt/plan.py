@@ -1,0 +1,162 @@
+"""What rows the prompt pane has: pieces by id, ghosts, folds and the heads of the three parts. Pure.
+
+The fold takes the middle, as much as is needed for both ends to be seen; never a row with ▲ or ✗.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agentmem.model import Drop, Segment, Step
+
+from ..panes.columns import count
+from .seen import Ghost, Seen, unknown_parts
+
+HEAD_KINDS = ("system", "tools", "summary")
+FEWEST_AT_END = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One row that is no plain piece of the prompt (those are bare ids)."""
+
+    sort: Literal["piece", "ghost", "fold", "part", "unknown", "same", "was", "why"]
+    segment: Segment | None = None
+    drop: Drop | None = None
+    glyph: str = ""
+    word: str = ""
+    text: str = ""
+    note: str = ""
+    tokens: int | None = None
+    ids: Sequence[int] = ()
+    preview: bool = False
+    """Show some lines of its text, not only the first."""
+
+
+Row = int | Entry
+
+
+def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str], steps: Sequence[Step],
+          room: int, unfolded: bool) -> list[Row]:  # fmt: skip
+    """The rows of the whole view for `room` lines; `unfolded`: the reader opened the fold."""
+    saw: list[Row] = [
+        Entry("unknown", word=kind, text=f"{words}: not in this file") for kind, words in unknown_parts(unknown, seen)
+    ]
+    anchored = len(seen.ids) - 1 if seen.ids and seen.kind(seen.ids[-1]) == "goal" else None
+    at = 0
+    for ghost in silent:
+        saw.extend(seen.ids[at : ghost.place])
+        at = ghost.place
+        saw.append(ghost_entry(ghost.drop, step))
+    saw.extend(seen.ids[at:])
+    if anchored is not None:
+        saw.remove(seen.ids[anchored])
+    after = parts(step)
+    if unfolded:
+        return saw + after
+    return fold(saw, seen, steps, room - len(after)) + after
+
+
+def parts(step: Step) -> list[Row]:
+    """What the model answered and what came back; nothing for the open step."""
+    if step.open:
+        return []
+    rows: list[Row] = []
+    for word, segments in (("answered", step.replies), ("came back", step.results)):
+        known = [segment.tokens for segment in segments if segment.tokens is not None]
+        note = count(len(segments), "piece") if segments else "nothing"
+        if word == "came back" and step.pending:
+            note = f"{len(segments)} of {len(segments) + step.pending} results in"
+        rows.append(Entry("part", word=word, text=note, tokens=sum(known) if known else None))
+        rows.extend(Entry("piece", segment) for segment in segments)
+    return rows
+
+
+def ghost_entry(drop: Drop, step: Step) -> Entry:
+    if drop.n == step.n:
+        note = "silent: gone here"
+    else:
+        note = f"silent since {drop.step}"
+    return Entry("ghost", drop=drop, glyph="▲", note=note, tokens=drop.tokens)
+
+
+def fold(rows: list[Row], seen: Seen, steps: Sequence[Step], room: int) -> list[Row]:
+    """`rows` with their middle folded so that they take `room` lines, if they can."""
+    if len(rows) <= max(room, 1):
+        return rows
+    must = [_must(row, seen) for row in rows]
+    head = 0
+    while head < min(4, len(rows)) and _head(rows[head], seen):
+        head += 1
+    head = max(head, 1)
+    tail = _tail(must, head, room)
+    end = len(rows) - tail
+    shown: list[Row] = rows[:head]
+    group: list[int] = []
+
+    def close() -> None:
+        if len(group) > 1:
+            shown.append(_fold_entry(tuple(group), seen, steps))
+        else:
+            shown.extend(group)
+        group.clear()
+
+    for place in range(head, end):
+        row = rows[place]
+        if must[place] or not isinstance(row, int):
+            close()
+            shown.append(row)
+        else:
+            group.append(row)
+    close()
+    return shown + rows[end:]
+
+
+def _tail(must: Sequence[bool], head: int, room: int) -> int:
+    """The longest end that leaves the whole within `room`; at least a few rows."""
+    total = len(must)
+    kept = groups = 0
+    open_group = False
+    best = 0
+    middle = [0] * (total - head + 1)
+    for place in range(head, total):
+        if must[place]:
+            kept, open_group = kept + 1, False
+        elif not open_group:
+            groups, open_group = groups + 1, True
+        middle[place - head + 1] = kept + groups
+    for tail in range(total - head, -1, -1):
+        if head + middle[total - head - tail] + tail <= room:
+            best = tail
+            break
+    return min(max(best, FEWEST_AT_END), total - head)
+
+
+def _must(row: Row, seen: Seen) -> bool:
+    if isinstance(row, int):
+        return seen.kind(row) == "error"
+    return row.glyph in ("▲", "✗")
+
+
+def _head(row: Row, seen: Seen) -> bool:
+    return seen.kind(row) in HEAD_KINDS if isinstance(row, int) else row.sort == "unknown"
+
+
+def _fold_entry(ids: tuple[int, ...], seen: Seen, steps: Sequence[Step]) -> Entry:
+    known = [tokens for tokens in map(seen.tokens, ids) if tokens is not None]
+    return Entry("fold", word=f"{len(ids)} more", tokens=sum(known) if known else None,
+                 text=_made_in(ids, seen, steps), note="Enter opens", ids=ids)  # fmt: skip
+
+
+def _made_in(ids: Sequence[int], seen: Seen, steps: Sequence[Step]) -> str:
+    """The steps that the pieces come from: one before the first prompt that holds them."""
+    born = [n for n in map(seen.born, ids) if n is not None and n > 1]
+    if not born:
+        return ""
+    first, last = max(1, min(born) - 1), max(1, max(born) - 1)
+    if last > len(steps):
+        return ""
+    one, other = steps[first - 1].number, steps[last - 1].number
+    return f"step {one}" if one == other else f"steps {one} to {other}"

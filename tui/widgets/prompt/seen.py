@@ -1,0 +1,95 @@
+"""One prompt as the pane reads it, and where in it the pieces stood that are gone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentmem.model import Drop, Kind, Lane, Prompt, Segment, Step
+from agentmem.tape import PromptView
+
+from ...index import LaneIndex
+
+GHOSTS = 40
+"""At most so many rows for what is gone; the lost pane has them all."""
+_KINDS_UNKNOWN = {"system": "system", "tool": "tools", "tools": "tools"}
+
+
+class Seen:
+    """A prompt with its ids taken once; kind and birth of a piece without making its segment."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self.prompt = prompt
+        self.ids: Sequence[int] = list(prompt.ids)
+        self._tape = prompt.tape if isinstance(prompt, PromptView) else None
+        self._made = {} if self._tape is not None else {segment.id: segment for segment in prompt}
+
+    def segment(self, ident: int) -> Segment:
+        return self._made[ident] if self._tape is None else self._tape.segment(ident)
+
+    def kind(self, ident: int) -> Kind:
+        return self.segment(ident).kind
+
+    def tokens(self, ident: int) -> int | None:
+        return self.segment(ident).tokens
+
+    def born(self, ident: int) -> int | None:
+        """First step n whose prompt holds the piece; None if that is not known."""
+        return None if self._tape is None else self._tape.born[ident] or None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ghost:
+    """Something that is gone and that nobody recorded, at the place where it stood."""
+
+    drop: Drop
+    place: int
+    """Index in the prompt before which it is drawn."""
+
+
+def ghosts(index: LaneIndex, step: Step, seen: Seen) -> list[Ghost]:
+    """Silent drops up to this step that have not come back by then, each in its place."""
+    standing = [
+        drop for drop in index.alarms
+        if drop.n <= step.n and (drop.returned_at is None or drop.returned_at > step.number)
+    ]  # fmt: skip
+    if not standing:
+        return []
+    places = {ident: place for place, ident in enumerate(seen.ids)}
+    found = [Ghost(drop, _place(index.lane, index, drop, seen, places)) for drop in standing[-GHOSTS:]]
+    return sorted(found, key=lambda ghost: ghost.place)
+
+
+def _place(lane: Lane, index: LaneIndex, drop: Drop, seen: Seen, places: dict[int, int]) -> int:
+    n = index.n_of(drop.last_step) or drop.n - 1
+    if drop.segment is not None and 1 <= n <= len(lane.steps):
+        ids = list(lane.steps[n - 1].prompt.ids)
+        if drop.segment in ids:
+            at = ids.index(drop.segment)
+            for neighbour in reversed(ids[:at]):
+                if neighbour in places:
+                    return places[neighbour] + 1
+            for neighbour in ids[at + 1 :]:
+                if neighbour in places:
+                    return places[neighbour]
+    return _state_place(seen)
+
+
+def _state_place(seen: Seen) -> int:
+    """Where a field would stand: behind the last fact, else before the goal at the end, else at the end."""
+    facts = [place for place, ident in enumerate(seen.ids) if seen.kind(ident) == "fact"]
+    if facts:
+        return facts[-1] + 1
+    end = len(seen.ids)
+    return end - 1 if end and seen.kind(seen.ids[-1]) == "goal" else end
+
+
+def unknown_parts(words: Sequence[str], seen: Seen) -> tuple[tuple[str, str], ...]:
+    """(kind, words) of the parts that the file does not have and for which no piece stands in the prompt."""
+    have = {seen.kind(ident) for ident in seen.ids[:4]}
+    parts = []
+    for word in words:
+        kind = _KINDS_UNKNOWN.get(word.split(" ")[0].lower(), "other")
+        if kind == "other" or kind not in have:
+            parts.append((kind, word))
+    return tuple(parts)

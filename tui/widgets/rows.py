@@ -1,0 +1,382 @@
+"""The one virtual list, and what a pane is.
+
+`Rows` draws lines that its subclass makes on demand: only the visible ones, whatever their number. It owns its offset
+(no `virtual_size`), so an append is one repaint and no layout.
+
+A pane is a subclass of `Pane` that implements
+
+    ident = "lost"                      # also the id of its tab and of the command that opens it
+    title = "lost"
+
+    def show(self, run, cursor, context) -> None      # bind the values, end with self.changed(...); cheap
+    def line_count(self, width) -> int                # may be asked often: cache it per (values, width)
+    def line(self, index, width) -> Line              # asked for visible lines only; 0 <= index < line_count
+
+and, where it needs them, overrides
+
+    def head(self, width) -> tuple[Line, ...]         # column headings: stay on top, never selected
+    def foot(self, width) -> tuple[Line, ...]         # stays at the bottom (the goal)
+    def selectable(self, index, width) -> bool        # rows where the cursor may stand; default: those with a target
+    def heading(self, width) -> tuple[tuple[Span, ...], tuple[Span, ...]]   # left and right of its title row
+    def badge(self) -> tuple[Span, ...]               # behind its name on the tab: `▲1`
+    def selection_moved(self, index) -> None          # the reader moved the cursor (Steps posts Moved here)
+    def open_target(self, target) -> bool             # Enter; True: handled here (fold), False: the screen goes there
+    def texts_changed(self) -> None                   # whole texts have come: drop layout caches, self.changed()
+    def under_cursor(self) -> tuple[str, int] | None  # (lane, segment id) for `r`, `o`
+    def explain(self) -> tuple[str, ...]              # `i`: rule, evidence and source of the row's figures, one a line
+    def back(self) -> bool                            # Esc: close what is open inside; True: there was something
+    def reveal_segment(self, ident) -> bool            # the prompt pane: put the cursor on that piece
+    def copy_block(self) -> str | None                # `y`: what to copy; default: the text of the row
+
+Rules for lines: each begins with one blank cell (the cursor `▌` is drawn there), is made of safe text (`tui.safe`),
+and may be shorter or longer than the width: it is padded with its fill, or cut. Widths are in cells.
+`show` runs on the UI thread at every key: it must not read files nor loop over all steps; `context.index` has what is
+computed once a run.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from rich.cells import cell_len
+from rich.segment import Segment as Cells
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agentmem.model import Cursor, Run
+
+from ..context import Context, View
+from ..messages import Opened
+from ..theme import Palette, palette
+from .line import Line, Span
+
+Anchor = Literal["keep", "end", "start"]
+WHEEL_LINES = 3
+
+
+def strip_of(line: Line, width: int, colours: Palette, cursor: bool = False, fill: str | None = None) -> Strip:
+    """A line as cells, exactly `width` wide. `cursor`: with `▌` in its first cell; `fill`: under lines without one."""
+    ground = line.fill or fill
+    cells = [Cells(span.text, colours.style(span.role, span.fill or ground, span.bold, span.strike))
+             for span in line.spans if span.text]  # fmt: skip
+    strip = Strip(cells)
+    if cursor:
+        bar = Strip([Cells("▌", colours.style("primary", ground))])
+        strip = Strip.join([bar, strip.crop(1)]) if strip.cell_length else bar
+    return strip.adjust_cell_length(width, colours.style("foreground", ground))
+
+
+class Band(Widget):
+    """A few rows that are drawn from a view and react to clicks: header, verdict, timeline, tabs, footer."""
+
+    DEFAULT_CSS = "Band { height: 1; width: 1fr; }"
+    fill: ClassVar[str] = "background"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view: View | None = None
+        self._made: tuple[int, tuple[Line, ...]] | None = None
+
+    def lines(self, view: View, width: int) -> tuple[Line, ...]:
+        raise NotImplementedError
+
+    def blank(self, width: int) -> tuple[Line, ...]:
+        """What stands there before there is a run."""
+        return ()
+
+    def show(self, view: View | None) -> None:
+        self.view, self._made = view, None
+        self.refresh()
+
+    def made(self) -> tuple[Line, ...]:
+        width = self.size.width
+        if self._made is None or self._made[0] != width:
+            self._made = (width, self.blank(width) if self.view is None else self.lines(self.view, width))
+        return self._made[1]
+
+    def render_line(self, y: int) -> Strip:
+        lines = self.made()
+        line = lines[y] if y < len(lines) else Line(())
+        return strip_of(line, self.size.width, palette(self.app), fill=self.fill)
+
+    def pressed(self, x: int, y: int) -> object:
+        """What a click there means; None: nothing."""
+        lines = self.made()
+        if y >= len(lines):
+            return None
+        left = 0
+        for span in lines[y].spans:
+            left += cell_len(span.text)
+            if x < left:
+                return span.target if span.target is not None else lines[y].target
+        return lines[y].target
+
+    def on_click(self, event: events.Click) -> None:
+        target = self.pressed(event.x, event.y)
+        if target is not None:
+            self.post_message(Opened(target, self.id or ""))
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self.refresh()
+
+
+class Rows(Widget, can_focus=True):
+    """A virtual list of lines with a cursor. See the module for what a subclass gives."""
+
+    DEFAULT_CSS = "Rows { height: 1fr; width: 1fr; }"
+
+    always_cursor: ClassVar[bool] = False
+    """Show the cursor's row when another pane has the focus too."""
+    wrap_selection: ClassVar[bool] = False
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.top = 0
+        """Index of the first visible line."""
+        self.selected: int | None = None
+        """Index of the line under the cursor."""
+        self._anchor: Anchor | None = "start"
+        self._follow = False
+        self._reveal = False
+        self._fixed: tuple[int, tuple[Line, ...], tuple[Line, ...]] | None = None
+
+    # -- what a subclass gives --------------------------------------------------------------------------------------
+
+    def line_count(self, width: int) -> int:
+        raise NotImplementedError
+
+    def line(self, index: int, width: int) -> Line:
+        raise NotImplementedError
+
+    def head(self, width: int) -> tuple[Line, ...]:
+        return ()
+
+    def foot(self, width: int) -> tuple[Line, ...]:
+        return ()
+
+    def selectable(self, index: int, width: int) -> bool:
+        return self.line(index, width).target is not None
+
+    def selection_moved(self, index: int) -> None:
+        """The reader moved the cursor to `index`."""
+
+    def open_target(self, target: object) -> bool:
+        return False
+
+    @property
+    def name_for_messages(self) -> str:
+        return self.id or ""
+
+    # -- state ------------------------------------------------------------------------------------------------------
+
+    def changed(self, anchor: Anchor = "keep", selected: int | None = None) -> None:
+        """The lines are others now: repaint. `anchor`: `keep` the offset (or stay at the end if it was there), go to
+        the `end` or the `start`; the cursor follows unless `selected` says where it stands."""
+        self._fixed = None
+        if anchor != "keep":
+            self._anchor = anchor
+            self.selected = selected
+        elif selected is not None:
+            self.selected = selected
+        self._reveal = self._reveal or selected is not None
+        self.refresh()
+
+    @property
+    def body_height(self) -> int:
+        """Rows left for lines between head and foot."""
+        width = self.size.width
+        head, foot = self._bands(width)
+        return max(0, self.size.height - len(head) - len(foot))
+
+    def _bands(self, width: int) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+        if self._fixed is None or self._fixed[0] != width:
+            self._fixed = (width, self.head(width), self.foot(width))
+        return self._fixed[1], self._fixed[2]
+
+    def _settle(self, width: int) -> int:
+        """Bring offset and cursor into bounds; returns the number of lines."""
+        count = self.line_count(width)
+        last = max(0, count - self.body_height)
+        if self._anchor == "end" or (self._anchor is None and self._follow):
+            self.top = last
+        elif self._anchor == "start":
+            self.top = 0
+        if self._anchor is not None and self.selected is None and count:
+            self.selected = self._nearest(count - 1 if self._anchor == "end" else 0, width, count)
+        if self.size.height:
+            self._anchor = None
+            if self._reveal and self.selected is not None:
+                self.reveal(self.selected)
+                self._reveal = False
+        self.top = min(max(0, self.top), last)
+        self._follow = self._follow and self.top == last
+        if self.selected is not None and self.selected >= count:
+            self.selected = self._nearest(count - 1, width, count) if count else None
+        return count
+
+    def _nearest(self, index: int, width: int, count: int) -> int | None:
+        """The selectable line nearest to `index` within a screen's reach."""
+        for distance in range(0, max(50, self.size.height)):
+            for candidate in (index - distance, index + distance):
+                if 0 <= candidate < count and self.selectable(candidate, width):
+                    return candidate
+        return None
+
+    def reveal(self, index: int) -> None:
+        """Scroll as little as needed so that the line stands in view."""
+        height = self.body_height
+        if height <= 0:
+            return
+        if index < self.top:
+            self.top = index
+        elif index >= self.top + height:
+            self.top = index - height + 1
+
+    # -- moving -----------------------------------------------------------------------------------------------------
+
+    def move(self, by: int) -> None:
+        """Move the cursor by that many selectable rows; where there are none, scroll."""
+        width = self.size.width
+        count = self._settle(width)
+        step = 1 if by > 0 else -1
+        place, found, left = self.selected, self.selected, abs(by)
+        if place is None:
+            self.scroll_by(by)
+            return
+        while left and 0 <= place + step < count and abs(place + step - (found or 0)) < 500:
+            place += step
+            if self.selectable(place, width):
+                found, left = place, left - 1
+        if found is not None and found != self.selected:
+            self.select(found)
+        elif left:
+            self.scroll_by(step)
+
+    def select(self, index: int) -> None:
+        """Put the cursor on a row because the reader asked."""
+        self.selected = index
+        self._follow = False
+        self.reveal(index)
+        self.refresh()
+        self.selection_moved(index)
+
+    def scroll_by(self, lines: int) -> None:
+        """Move the view only."""
+        width = self.size.width
+        count = self._settle(width)
+        last = max(0, count - self.body_height)
+        self.top = min(max(0, self.top + lines), last)
+        self._follow = self.top == last and lines > 0
+        self.refresh()
+
+    def page(self, pages: int) -> None:
+        self.move(pages * max(1, self.body_height - 1))
+
+    def open_selected(self) -> None:
+        """Enter: hand the row's target to the pane, else to the screen."""
+        width = self.size.width
+        count = self._settle(width)
+        if self.selected is None or not 0 <= self.selected < count:
+            return
+        target = self.line(self.selected, width).target
+        if target is not None and not self.open_target(target):
+            self.post_message(Opened(target, self.name_for_messages))
+
+    def on_resize(self) -> None:
+        self._fixed = None
+        self._reveal = self.selected is not None and (self.has_focus or self.always_cursor)
+
+    # -- mouse ------------------------------------------------------------------------------------------------------
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_by(WHEEL_LINES)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_by(-WHEEL_LINES)
+
+    def on_click(self, event: events.Click) -> None:
+        width = self.size.width
+        head, _ = self._bands(width)
+        count = self._settle(width)
+        row = event.y - len(head)
+        index = self.top + row
+        if not 0 <= row < self.body_height or index >= count or not self.selectable(index, width):
+            return
+        if index == self.selected:
+            self.open_selected()
+        else:
+            self.select(index)
+
+    # -- drawing ----------------------------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._settle(self.size.width)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        colours = palette(self.app)
+        head, foot = self._bands(width)
+        if y < len(head):
+            return strip_of(head[y], width, colours)
+        if y >= height - len(foot):
+            return strip_of(foot[y - height + len(foot)], width, colours)
+        index = self.top + y - len(head)
+        if index >= self.line_count(width):
+            return Strip.blank(width, colours.style("foreground", None))
+        cursor = index == self.selected and (self.has_focus or self.always_cursor)
+        return strip_of(self.line(index, width), width, colours, cursor, "cursor" if cursor else None)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self.refresh()
+
+
+class Pane(Rows):
+    """A list that shows one aspect of (run, cursor)."""
+
+    ident: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        super().__init__(id=self.ident)
+
+    def show(self, run: Run, cursor: Cursor, context: Context) -> None:
+        raise NotImplementedError
+
+    def heading(self, width: int) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+        """What stands on the pane's title row, left (behind the name) and right; below 100 columns, where tabs take
+        the titles' place, a pane that wants it shows it in its `head` (`context.width`)."""
+        return (), ()
+
+    def badge(self) -> tuple[Span, ...]:
+        return ()
+
+    def texts_changed(self) -> None:
+        """Whole texts have come."""
+        self.changed()
+
+    def under_cursor(self) -> tuple[str, int] | None:
+        return None
+
+    def explain(self) -> tuple[str, ...]:
+        return ()
+
+    def back(self) -> bool:
+        """Esc: close what is open inside the pane. True: there was something to close."""
+        return False
+
+    def reveal_segment(self, ident: int) -> bool:
+        """Put the cursor on that piece if it is shown here (the prompt pane)."""
+        return False
+
+    def copy_block(self) -> str | None:
+        width = self.size.width
+        if self.selected is None or self.selected >= self.line_count(width):
+            return None
+        return self.line(self.selected, width).plain.strip()

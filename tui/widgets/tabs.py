@@ -1,0 +1,89 @@
+"""Rows of tabs and titles: numbers, names, badges; the open one filled, solid where the focus is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from ..context import View
+from ..keys import PANE_IDS
+from ..messages import Do
+from .line import Line, Span
+from .rows import Band
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    ident: str
+    title: str
+    badge: tuple[Span, ...] = ()
+
+    @property
+    def number(self) -> int:
+        return PANE_IDS.index(self.ident) + 1
+
+
+def tab_spans(tab: Tab, active: bool, focused: bool) -> list[Span]:
+    """` 3 lost ▲1 `: solid where the focus is, tinted where it is only open."""
+    target = Do(f"pane_{tab.ident}")
+    if not active:
+        spans = [Span(f" {tab.number} ", "label", target=target), Span(tab.title, target=target)]
+    else:
+        fill, role = ("primary", "ink-primary") if focused else ("primary-muted", "text-primary")
+        spans = [Span(f" {tab.number} ", role, fill=fill, target=target),
+                 Span(tab.title, role, True, fill=fill, target=target)]  # fmt: skip
+    fill_role = spans[-1].fill
+    for part in tab.badge:
+        role = "ink-primary" if active and focused else part.role
+        spans.append(Span(f" {part.text}", role, part.bold, fill=fill_role, target=target))
+    spans.append(Span(" ", fill=fill_role, target=target))
+    return spans
+
+
+def tabs_line(
+    tabs: Sequence[Tab], active: str, focused: bool, width: int,
+    tail: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ()),
+) -> Line:  # fmt: skip
+    """All tabs that fit, and behind them what the open pane says of itself (left and right)."""
+    spans: list[Span] = []
+    for tab in tabs:
+        spans += tab_spans(tab, tab.ident == active, focused)
+    left, right = tail
+    used = sum(cell_len(span.text) for span in spans)
+    rest = sum(cell_len(span.text) for span in (*left, *right)) + 1
+    if used + rest > width:
+        left, rest = (), sum(cell_len(span.text) for span in right) + 1
+    if used + rest > width:
+        right, rest = (), 1
+    spans += left
+    room = width - used - rest
+    return Line((*spans, Span(" " * max(0, room)), *right, Span(" ")), fill="surface")
+
+
+class TabRow(Band):
+    """Titles of one or more panes, of which one is open."""
+
+    fill = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.tabs: tuple[Tab, ...] = ()
+        self.active = ""
+        self.focused_now = False
+        self.tail: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ())
+
+    def set(
+        self, tabs: tuple[Tab, ...], active: str, focused: bool,
+        tail: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ()),
+    ) -> None:  # fmt: skip
+        self.tabs, self.active, self.focused_now, self.tail = tabs, active, focused, tail
+        self._made = None
+        self.refresh()
+
+    def lines(self, view: View, width: int) -> tuple[Line, ...]:
+        return self.blank(width)
+
+    def blank(self, width: int) -> tuple[Line, ...]:
+        return (tabs_line(self.tabs, self.active, self.focused_now, width, self.tail),)

@@ -1,0 +1,97 @@
+"""The timeline: the whole lane scaled to the width, its marks under it. A click jumps."""
+
+from __future__ import annotations
+
+from ..context import View
+from ..index import GLYPHS, LaneIndex, glyphs, worst
+from ..messages import ToStep
+from .bars import Axis, axis_for, column, merged
+from .header import approx
+from .line import Line, Span, fit, thousands
+from .rows import Band
+
+HOT = 0.8
+"""Share of the window from which a bar is hot."""
+
+
+def timeline_lines(view: View, width: int, rows: int) -> tuple[Line, ...]:
+    """`rows` of bars (1 or 2) and one of marks."""
+    lane = view.index[view.cursor[0]]
+    axis = view_axis(view, width)
+    sizes, masks = [], []
+    for low, high in axis.buckets():
+        sizes.append(max(lane.sizes[low - 1 : high]))
+        masks.append(max(lane.marks[low - 1 : high]))
+    at = axis.bucket_of(view.cursor[1])
+    return (*_bars(view, lane, axis, sizes, at, rows), _marks(axis, masks, at))
+
+
+def view_axis(view: View, width: int) -> Axis:
+    lane, n = view.cursor
+    return axis_for(width, len(view.index[lane].steps), n if view.zoomed else None)
+
+
+def _bars(view: View, lane: LaneIndex, axis: Axis, sizes: list[int], at: int | None, rows: int) -> tuple[Line, ...]:
+    most, largest_n = lane.largest
+    window = view.run.window or 0
+    wide = max(1, axis.cells)
+    full = max(1, wide - 1) if wide > 1 else 1
+    columns = [column(size, most, rows) for size in sizes]
+    lines = []
+    for row in range(rows):
+        spans = [Span(fit(_label(view, lane, most, largest_n, row, rows), axis.gutter), "label")]
+        for index, shape in enumerate(columns):
+            role = "primary" if index == at else "heat" if window and sizes[index] >= HOT * window else "trace"
+            ground = "cursor" if index == at else None
+            unknown = sizes[index] < 0 and row == rows - 1
+            text = "?" if unknown else shape[row] * full
+            spans.append(Span(text, "label" if unknown else role, fill=ground))
+            if wide > len(text):
+                spans.append(Span(" " * (wide - len(text)), fill=ground))
+        lines.append(Line(merged(spans)))
+    return tuple(lines)
+
+
+def _label(view: View, lane: LaneIndex, most: int, largest_n: int, row: int, rows: int) -> str:
+    if not most:
+        return " prompt unknown" if row == 0 else ""
+    step = lane.steps[largest_n - 1]
+    reported = step.usage is not None and step.usage.prompt is not None
+    figure = f"{approx(view.run, reported)}{thousands(most)}"
+    if rows == 1:
+        return f" prompt {figure}" if axis_is_narrow(view) else f" max {figure} at {step.number}"
+    return " prompt size" if row == 0 else f" max {figure} at {step.number}"
+
+
+def axis_is_narrow(view: View) -> bool:
+    return view.context.width < 100
+
+
+def _marks(axis: Axis, masks: list[int], at: int | None) -> Line:
+    wide = max(1, axis.cells)
+    spans = [Span(fit(" marks", axis.gutter), "label")]
+    for index, mask in enumerate(masks):
+        ground = "cursor" if index == at else None
+        shown = glyphs(mask)[:2] if wide >= 3 else ((GLYPHS[worst(mask)],) if mask else ())
+        for glyph, role in shown:
+            spans.append(Span(glyph, role, fill=ground))
+        spans.append(Span(" " * (wide - len(shown)), fill=ground))
+    return Line(merged(spans))
+
+
+class Timeline(Band):
+    rows = 1
+
+    def lines(self, view: View, width: int) -> tuple[Line, ...]:
+        return timeline_lines(view, width, self.rows)
+
+    def pressed(self, x: int, y: int) -> object:
+        return step_under(self.view, self.size.width, x)
+
+
+def step_under(view: View | None, width: int, x: int) -> ToStep | None:
+    """What a click on column x of the axis means."""
+    if view is None:
+        return None
+    n = view_axis(view, width).step_at(x)
+    return None if n is None else ToStep(view.cursor[0], n)

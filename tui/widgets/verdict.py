@@ -1,0 +1,34 @@
+"""The second row: the worst thing in one sentence with its consequence (`agentmem.inspect.verdict`)."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from agentmem.inspect.verdict import Verdict
+
+from ..context import View
+from ..messages import Do, ToStep
+from ..safe import text
+from .line import Line, Span, fit
+from .rows import Band
+
+_LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "warning-muted"),
+         "calm": ("label", None), "unknown": ("label", None)}  # fmt: skip
+
+
+def verdict_line(found: Verdict, width: int) -> Line:
+    """The sentence, cut before the way to its cause (`w why`) is."""
+    role, fill = _LOOK[found.level]
+    why = "w why" if found.level in ("alarm", "warning") else ""
+    room = width - 2 - (cell_len(why) + 2 if why else 0)
+    sentence = Span(fit(text(found.sentence), room), role, bold=found.level == "alarm")
+    spans = [Span(" "), sentence]
+    if why:
+        spans += [Span("  "), Span("w", "text-primary", True, target=Do("why")), Span(" why", "label", target=Do("why"))]
+    target = ToStep(found.lane, found.n) if found.lane is not None and found.n is not None else None
+    return Line(tuple(spans), fill=fill, target=target)
+
+
+class VerdictRow(Band):
+    def lines(self, view: View, width: int) -> tuple[Line, ...]:
+        return (verdict_line(view.index.verdict, width),)
