@@ -38,6 +38,8 @@ LaneKind = Literal["main", "subagent", "branch"]
 WindowSource = Literal["declared", "model", "given", "unknown"]
 
 HEAD_CHARACTERS = 120
+FRAME = ""
+"""`Segment.field` of the words between the fields of a rendered state (headings): no field, and never a drop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +74,7 @@ class Segment:
     stub_of: int | None = None
     """Id of the piece that this one stands for, if it is a stub or a summary."""
     field: str | None = None
-    """Name of the field of the state that this piece carries."""
+    """Name of the field of the state that this piece carries; FRAME: the words around the fields."""
     tool: str | None = None
     """Name of the tool, for a call, its result and its error."""
     characters: int | None = None

@@ -15,6 +15,7 @@ import xxhash
 
 from agentmem.model import (
     FIXED_KINDS,
+    FRAME,
     HEAD_CHARACTERS,
     KINDS,
     STATE_KINDS,
@@ -90,7 +91,7 @@ class PromptView(Prompt):
         return self._tape
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return self._tape.length(self._n) if self._ids is None else len(self._ids)
 
     @overload
     def __getitem__(self, index: int) -> Segment: ...
@@ -131,6 +132,7 @@ class Tape:
         self._edits: list[tuple[Edit, ...]] = []
         self._left: list[tuple[int, ...]] = []
         self._came: list[tuple[int, ...]] = []
+        self._lengths = array("L")
         self._bases: list[tuple[int, array[int]]] = []
         self._since_base = 0
 
@@ -287,6 +289,7 @@ class Tape:
         self._edits.append(tuple(self._pending))
         self._left.append(left)
         self._came.append(came)
+        self._lengths.append(len(self.live))
         self._pending = []
         if self._since_base > max(64, len(self.live)):
             self._bases.append((n, array("L", self.live)))
@@ -294,7 +297,8 @@ class Tape:
         return n
 
     def pending_changes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """(ids that left and whose content stands nowhere in the list, ids that came) since the last close."""
+        """(ids that left and whose content stands nowhere in the list, ids that came) since the last close. The frame of
+        a rendered state never left: it is words around the fields."""
         gone: dict[int, None] = {}
         came: dict[int, None] = {}
         for edit in self._pending:
@@ -308,7 +312,8 @@ class Tape:
                     del gone[ident]
                 else:
                     came[ident] = None
-        return tuple(i for i in gone if self.keys[i] not in self._live_keys), tuple(came)
+        left = (i for i in gone if self.keys[i] not in self._live_keys and self.field_of(i) != FRAME)
+        return tuple(left), tuple(came)
 
     def left(self, n: int) -> tuple[int, ...]:
         """Ids that stood in the prompt before and whose content stands nowhere in prompt n. n = steps + 1: the open one."""
@@ -337,6 +342,10 @@ class Tape:
             for edit in self._edits[step]:
                 ids[edit.position : edit.position + len(edit.gone)] = edit.new
         return ids
+
+    def length(self, n: int) -> int:
+        """How many pieces prompt n has."""
+        return len(self.live) if n == len(self._lengths) + 1 else self._lengths[n - 1]
 
     def has_key(self, key: int) -> bool:
         """Whether that content stands in the list now."""

@@ -44,9 +44,8 @@ def _o200k() -> TokenCounter:
         module = import_module("toktok")
     except ImportError:
         raise _missing("o200k", "toktok-rs") from None
-    encoding = module.get_encoding("o200k_base")
-    encode: Callable[[str], list[int]] = encoding.encode_ordinary
-    return lambda text: len(encode(text.encode("utf-8", "replace").decode("utf-8")))
+    batch: Callable[[list[str], str], list[int]] = module.batch_count
+    return lambda text: batch([text.encode("utf-8", "replace").decode("utf-8")], "o200k_base")[0]
 
 
 def _claude() -> TokenCounter:
@@ -54,8 +53,10 @@ def _claude() -> TokenCounter:
         module = import_module("ctok")
     except ImportError:
         raise _missing("claude", "ctok") from None
-    count: Callable[[str], int] = module.count
-    return lambda text: int(count(text.encode("utf-8", "replace").decode("utf-8")))
+    count: Callable[[str], int] = module.token_count
+    # It counts a text as one user message; the message's own frame is no part of a piece.
+    frame = count("a") - 1
+    return lambda text: count(text.encode("utf-8", "replace").decode("utf-8")) - frame if text else 0
 
 
 _PLAIN: dict[str, TokenCounter] = {"words": words, "pieces5": pieces5, "chars4": chars4}

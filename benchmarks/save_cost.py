@@ -1,7 +1,7 @@
 """T16: what a durable save of one step costs, against the bare protocol on the same bytes in the same run.
 
-The floor writes the bytes of the checkpoint to a new file, fsyncs it, replaces the old one, fsyncs the folder. A save does
-the same and also finds out what changed, encodes it, and appends and fsyncs its ledger line, under the lock.
+The floor writes the bytes of the checkpoint to a new file, fsyncs it, replaces the old one, fsyncs the folder. A save
+does the same and also finds out what changed, encodes it, and appends and fsyncs its ledger line, under the lock.
 Target: at most 2x at 20 KB, 1.3x at 1 MB. Prints medians of interleaved rounds with their ranges.
 
     python benchmarks/save_cost.py [--rounds 7] [--saves 40]

@@ -92,7 +92,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What the bands draw (header, verdict, timeline, strip, tabs, footer): the panes' values and the reader's place."""
+    """What the bands draw (header, verdict, timeline, strip, footer): the panes' values and the reader's place."""
 
     run: Run
     index: Index

@@ -30,6 +30,7 @@ WORDS: Mapping[int, str] = {
     CHANGED: "shortened or changed", DROPPED: "dropped on record", WAITING: "waiting, not a loop",
 }  # fmt: skip
 UNKNOWN = -1
+SHOWN_LIFELINES = 3
 
 
 def worst(mask: int) -> int:
@@ -111,7 +112,7 @@ class Index:
     lanes: Mapping[str, LaneIndex]
     verdict: Verdict
     lifelines: Mapping[str, tuple[Lifeline, ...]]
-    """By lane, what the strip shows: the goal first, then the worst lost field."""
+    """By lane, what the strip shows: the goal first, then the lost fields, the worst first."""
 
     def __getitem__(self, lane: str) -> LaneIndex:
         return self.lanes[lane]
@@ -160,7 +161,7 @@ def build(run: Run, previous: Index | None = None) -> Index:
 
 
 def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
-    """The goal and the worst lost field: silent and missed first, then silent, then the newest."""
+    """The goal and the worst lost fields: silent and missed first, then silent, then the newest."""
     from agentmem.inspect.lifelines import field_lifelines, goal_lifeline
 
     shown = [goal_lifeline(run, lane)]
@@ -168,8 +169,9 @@ def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
     by_name = {line.name: line for line in field_lifelines(run, lane)} if lost else {}
     for drop in reversed(lost):
         found = by_name.get(drop.name)
-        if found is not None:
+        if found is not None and found not in shown:
             shown.append(found)
+        if len(shown) == SHOWN_LIFELINES:
             break
     return tuple(shown)
 

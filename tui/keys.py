@@ -36,6 +36,11 @@ class Command:
     right: bool = False
     """Stands at the footer's right end, and goes last."""
 
+    @property
+    def palette(self) -> str:
+        """What the palette calls it."""
+        return self.id.replace("_", " ")
+
 
 def _c(
     id: str, keys: str, shown: str, label: str, tooltip: str, group: Group, footer: int | None = None,
@@ -92,8 +97,8 @@ COMMANDS: tuple[Command, ...] = (
     _c("lane", "L", "L", "lane", "The next lane: subagents and branches.", "run"),
     _c("copy", "y", "y", "copy", "Copy the row or block: to the terminal's clipboard and to a file.", "take", 10),
     _c("editor", "o", "o", "editor", "Open the record in your editor ($VISUAL or $EDITOR).", "take", 11),
-    _c("help", "question_mark", "?", "keys", "All keys.", "app", 1, True),
-    _c("quit", "q", "q", "quit", "Leave.", "app", 2, True),
+    _c("help", "question_mark", "?", "keys", "All keys.", "app", 0, True),
+    _c("quit", "q", "q", "quit", "Leave.", "app", 10, True),
 )
 PALETTE_ONLY: tuple[Command, ...] = (
     _c("problems", "", "", "problems", "What could not be read, and where.", "run"),

@@ -100,7 +100,7 @@ def write_all(handle: int, parts: Sequence[bytes | bytearray]) -> None:
             left[0] = left[0][count:]
 
 
-def write_temporary(target: Path, data: Sequence[bytes | bytearray]) -> Path:
+def write_temporary(target: Path, data: Sequence[bytes | bytearray]) -> tuple[Path, Identity]:
     """A new private file with these bytes beside `target`, on the disk. Raises OSError, leaving none."""
     path = target.with_name(f".{target.stem}.{os.getpid()}.{token_hex(4)}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _NO_WAIT, FILE_MODE)
@@ -108,12 +108,13 @@ def write_temporary(target: Path, data: Sequence[bytes | bytearray]) -> Path:
         try:
             write_all(handle, data)
             os.fsync(handle)
+            found = of(os.fstat(handle))
         finally:
             os.close(handle)
     except BaseException:
         remove(path)
         raise
-    return path
+    return path, found
 
 
 def append(path: Path, data: bytes) -> Identity:

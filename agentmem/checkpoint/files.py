@@ -8,6 +8,8 @@ The order of one save: temporary file written and on the disk, ledger line on th
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from agentmem.checkpoint import durable
 from agentmem.checkpoint.names import file_name, run_id
-from agentmem.checkpoint.replay import Ledger, read_checkpoint, read_ledger, rolled, versions
+from agentmem.checkpoint.replay import Ledger, continuous, noted, read_checkpoint, read_ledger, rolled, versions
 from agentmem.checkpoint.store import (
     Change,
     Checkpoint,
@@ -29,6 +31,8 @@ from agentmem.checkpoint.store import (
 
 CHECKPOINT = ".json"
 LEDGER = ".steps.jsonl"
+BESIDE = 200_000
+"""Bytes of a checkpoint from which its ledger line is written beside it, by a thread."""
 DEFAULT_FOLDER = "runs"
 
 
@@ -105,9 +109,9 @@ class FileStore:
         seq = max(last, (newest.seq or 0) if newest else 0)
         if paths.ledger.exists() and not ledger.lines and newest is None and ledger_data:
             raise DamagedError(f"{paths.ledger}: damaged: {ledger.problems[0].what}; no checkpoint stands beside it")
-        continuous = bool(newest and newest.seq and ledger.lines and ledger.lines[-1].seq == newest.seq)
+        goes_on = newest is not None and continuous(ledger, newest.seq)
         self._seen[run] = _Seen(checkpoint_id, ledger_id, seq, newest.step if newest else 0, ledger.torn)
-        return Resumed(checkpoint=newest, seq=seq, continuous=continuous)
+        return Resumed(checkpoint=newest, seq=seq, continuous=goes_on)
 
     def _sweep(self, paths: Paths) -> None:
         stem = f".{paths.checkpoint.stem}."
@@ -124,38 +128,34 @@ class FileStore:
         """Raises ConflictError, SaveError (`stored` tells whether the new checkpoint stands nevertheless)."""
         paths = self.paths(run)
         seen = self._seen.get(run) or _Seen(None, None, 0, 0, False)
-        stored = False
+        write = _Write(paths, change)
         try:
             durable.make_folder(self.folder)
             with durable.locked(paths.lock, str(paths.checkpoint)):
-                ledger_size = self._check(paths, seen)
-                line = change.whole_line() if ledger_size is None else change.line
-                temporary = durable.write_temporary(paths.checkpoint, change.checkpoint)
-                appended = False
+                size = self._check(paths, seen)
+                line = change.whole_line() if size is None else change.line
+                start = b"\n" if seen.torn and size is not None else b""
                 try:
-                    start = b"\n" if seen.torn and ledger_size is not None else b""
-                    ledger_id = durable.append(paths.ledger, start + line + b"\n")
-                    appended = True
-                    durable.replace(temporary, paths.checkpoint)
+                    write.prepare(start + line + b"\n")
+                    write.replace()
                 except BaseException:
-                    durable.remove(temporary)
-                    if appended:
-                        durable.cut(paths.ledger, ledger_size or 0)
-                        self._seen[run] = _Seen(
-                            seen.checkpoint, durable.identity(paths.ledger), seen.seq, seen.step, seen.torn
-                        )
-                    raise
-                stored = True
-                self._seen[run] = _Seen(
-                    durable.identity(paths.checkpoint), ledger_id, change.seq, change.step, False
-                )
+                    if not write.replaced():
+                        write.take_back(size)
+                        ledger = seen.ledger if write.ledger is None else durable.identity(paths.ledger)
+                        self._seen[run] = _Seen(seen.checkpoint, ledger, seen.seq, seen.step, seen.torn)
+                        raise
+                    if not isinstance(sys.exc_info()[1], OSError):
+                        raise
+                self._seen[run] = _Seen(write.checkpoint, write.ledger, change.seq, change.step, False)
                 durable.sync_folder(self.folder)
         except OSError as error:
+            stored = write.replaced()
             reason = error.strerror or str(error)
-            place = error.filename or paths.checkpoint
             stands = "it stands, but may not survive a power loss" if stored else "what was saved before stands"
             raise SaveError(
-                f"{place}: step {change.step} was not saved safely: {reason}; {stands}", error.errno, stored
+                f"{error.filename or paths.checkpoint}: step {change.step} was not saved safely: {reason}; {stands}",
+                error.errno,
+                stored,
             ) from error
 
     def _check(self, paths: Paths, seen: _Seen) -> int | None:
@@ -170,6 +170,59 @@ class FileStore:
                 "nothing was written. Record the run again to go on from what stands there"
             )
         return None if ledger is None else ledger[2]
+
+
+class _Write:
+    """One save on its way to the disk. Every stage can be taken back until the checkpoint is replaced."""
+
+    def __init__(self, paths: Paths, change: Change) -> None:
+        self._paths = paths
+        self._change = change
+        self._temporary: Path | None = None
+        self.checkpoint: durable.Identity | None = None
+        self.ledger: durable.Identity | None = None
+        self._error: BaseException | None = None
+
+    def prepare(self, line: bytes) -> None:
+        """Temporary file and ledger line, both on the disk; the one while the other where that is worth a thread."""
+        if sum(map(len, self._change.checkpoint)) < BESIDE:
+            self._write_temporary()
+            self.ledger = durable.append(self._paths.ledger, line)
+            return
+        beside = threading.Thread(target=self._append, args=(line,), name="agentmem ledger")
+        beside.start()
+        try:
+            self._write_temporary()
+        finally:
+            beside.join()
+        if self._error is not None:
+            raise self._error
+
+    def _write_temporary(self) -> None:
+        self._temporary, self.checkpoint = durable.write_temporary(self._paths.checkpoint, self._change.checkpoint)
+
+    def _append(self, line: bytes) -> None:
+        try:
+            self.ledger = durable.append(self._paths.ledger, line)
+        except BaseException as error:  # noqa: BLE001  # raised again by the thread that waits
+            self._error = error
+
+    def replace(self) -> None:
+        if self._temporary is not None:
+            durable.replace(self._temporary, self._paths.checkpoint)
+
+    def replaced(self) -> bool:
+        """Whether the new checkpoint stands, whatever was raised."""
+        with suppress(CheckpointError, OSError):
+            return self.checkpoint is not None and durable.identity(self._paths.checkpoint) == self.checkpoint
+        return False
+
+    def take_back(self, size: int | None) -> None:
+        """Leaves the files as they were: `size` is that of the ledger before, None for none."""
+        if self._temporary is not None:
+            durable.remove(self._temporary)
+        if self.ledger is not None:
+            durable.cut(self._paths.ledger, size or 0)
 
 
 def _moved(now: durable.Identity, seen: durable.Identity | None) -> bool:
@@ -202,7 +255,7 @@ def _newest(paths: Paths, data: bytes | None, ledger: Ledger, rebuild: bool) -> 
 
 
 def _offer(ledger: Ledger, where: str) -> str:
-    steps = [version.step for version in versions(ledger, where)]
+    steps = [version.step for version in versions(ledger, where, [])]
     if not steps:
         return "No earlier version can be rebuilt"
     before = f", generation=-1 gives step {steps[-2]}" if len(steps) > 1 else ""
@@ -225,7 +278,7 @@ def load_path(path: Path, generation: int = 0, rebuild: bool = False) -> Checkpo
             why = f": {ledger.problems[0].what}" if ledger.problems else ""
             raise DamagedError(f"{paths.ledger}: damaged: no version can be rebuilt from it{why}")
         return newest
-    found = list(versions(ledger, str(path)))
+    found = list(versions(ledger, str(path), []))
     if len(found) + generation < 1:
         raise MissingError(f"{path}: there is no generation {generation}; the ledger holds {len(found)} saves")
     return found[generation - 1]
@@ -238,11 +291,13 @@ def history_path(path: Path) -> Iterator[Checkpoint]:
     ledger_data, _ = _read(paths.ledger)
     if data is None and ledger_data is None:
         raise MissingError(f"{path}: there is no such checkpoint")
+    ledger = read_ledger(ledger_data or b"", str(paths.ledger))
+    problems = list(ledger.problems)
     last: Checkpoint | None = None
-    for last in versions(read_ledger(ledger_data or b"", str(paths.ledger)), str(path)):
+    for last in versions(ledger, str(path), problems):
         yield last
     if data is None:
         return
     newest = read_checkpoint(data, str(path))
     if last is None or (newest.seq is None) or newest.seq > (last.seq or 0):
-        yield newest
+        yield noted(newest, "checkpoint", problems, ledger)

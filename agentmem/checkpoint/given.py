@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -22,6 +23,8 @@ def dump(value: Any) -> dict[str, Any] | None:
         return dict(value)
     if isinstance(value, type):
         return None
+    if isinstance(value, SimpleNamespace):
+        return dict(vars(value))
     model_dump = getattr(value, "model_dump", None)
     if callable(model_dump):
         dumped = model_dump(mode="json", exclude_none=True)

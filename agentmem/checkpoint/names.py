@@ -17,12 +17,15 @@ _KEPT = 100
 
 
 def file_name(run_id: str) -> str:
-    """The name, without a suffix, of the files of that run. Raises ValueError if empty, TypeError if no text."""
+    """The name, without a suffix, of the files of that run. Raises ValueError if empty or no UTF-8, TypeError."""
     if not isinstance(run_id, str):
         raise TypeError(f"a run id is a text, not {type(run_id).__name__}")
     if not run_id:
         raise ValueError("a run id must not be empty")
-    data = run_id.encode("utf-8", "surrogatepass")
+    try:
+        data = run_id.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"run id {run_id!r}: cannot be written as UTF-8: {error.reason}") from None
     parts = [chr(byte) if _PLAIN.match(bytes((byte,))) else f"%{byte:02X}" for byte in data]
     if parts[0] == "." or _RESERVED.match(run_id):
         parts[0] = f"%{data[0]:02X}"
@@ -41,7 +44,7 @@ def run_id(name: str) -> str | None:
         return None
     try:
         data = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes((int(m[1], 16),)), name.encode("ascii"))
-        found = data.decode("utf-8", "surrogatepass")
+        found = data.decode()
         return found if file_name(found) == name else None
     except (UnicodeError, ValueError):
         return None

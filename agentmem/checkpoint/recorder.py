@@ -15,13 +15,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from agentmem.checkpoint.delta.run import Given, RunMemo
 from agentmem.checkpoint.files import CHECKPOINT, DEFAULT_FOLDER, LEDGER, FileStore, history_path, load_path
 from agentmem.checkpoint.given import mapping, optional, records
-from agentmem.checkpoint.store import RUNNING, Checkpoint, CheckpointError, SaveError, Store
+from agentmem.checkpoint.store import LIVE, Checkpoint, CheckpointError, ConflictError, SaveError, Store
 from agentmem.checkpoint.values import copied
+
+T = TypeVar("T")
 
 
 class Recorder:
@@ -42,6 +44,7 @@ class Recorder:
         """Whether `finish` was called here. What a resumed run had come to is in `resumed.status`."""
         self._lock = threading.RLock()
         self._pending: dict[str, Any] = {}
+        self._interrupted = False
         found = store.resume(run_id, rebuild)
         self._memo = RunMemo(run_id, lane, found.seq)
         self.resumed: Checkpoint | None = found.checkpoint if resume else None
@@ -59,6 +62,15 @@ class Recorder:
         """State and notes for the next save, where a wrapped client makes the saves."""
         with self._lock:
             self._pending.update((k, v) for k, v in (("state", state), ("notes", notes)) if v is not None)
+
+    def wrap(self, client: T) -> T:
+        """The same OpenAI- or Anthropic-like client, recording every call as a step of this run.
+
+        See `agentmem.checkpoint.client`. Raises TypeError for a client that has no call to record.
+        """
+        from agentmem.checkpoint.client import wrap  # only who wraps a client needs it
+
+        return wrap(client, self)
 
     def save(
         self,
@@ -110,7 +122,7 @@ class Recorder:
                     "attempts": records(attempts, "attempts"),
                     "usage": mapping(usage, "usage"),
                 },
-                status=None if self._memo.status in (None, RUNNING) else RUNNING,
+                status=None if self._memo.status in (None, LIVE) else LIVE,
             )
             self._store(given)
             self.messages = messages if isinstance(messages, list) else list(messages)
@@ -121,8 +133,9 @@ class Recorder:
         with self._lock:
             if self.finished:
                 return
-            if not optional(status, str, "status") or status == RUNNING:
+            if not optional(status, str, "status") or status == LIVE:
                 raise ValueError(f"a run does not end as {status!r}")
+            copied(status, "status")
             state = mapping(self._pending.get("state"), "state")
             sticky = {"notes": self._pending.get("notes")}
             last = self._memo.messages.copies
@@ -130,19 +143,37 @@ class Recorder:
             self.finished = True
 
     def _store(self, given: Given) -> None:
+        if self._interrupted:
+            self._read_back()
         prepared = self._memo.prepare(given)
+        self._interrupted = True
         try:
             self.store.commit(self.run_id, self._memo.change(prepared))
-        except SaveError as error:
-            if error.stored:
+        except CheckpointError as error:
+            if isinstance(error, SaveError) and error.stored:
                 self._memo.advance(prepared)
+            self._interrupted = False
             raise
         self._memo.advance(prepared)
+        self._interrupted = False
         self.step = given.step
         self.state = self.state if prepared.state is None else copied(prepared.state, "state")[0]
         if given.sticky.get("notes") is not None:
             self.notes = given.sticky["notes"]
         self._pending = {}
+
+    def _read_back(self) -> None:
+        """The save before was broken off by something like Ctrl-C: what the store holds is what was saved."""
+        found = self.store.resume(self.run_id)
+        if found.seq - self._memo.seq not in (0, 1):
+            raise ConflictError(f"run {self.run_id!r} was saved by another while a save was broken off here")
+        if found.checkpoint is not None and (self.step or self.resumed or found.seq > self._memo.seq):
+            memo = RunMemo(self.run_id, self._memo.lane, found.seq)
+            memo.extra = self._memo.extra
+            memo.restore(found.checkpoint, found.continuous)
+            self._memo = memo
+            self.step = found.checkpoint.step
+        self._interrupted = False
 
     def __enter__(self) -> Recorder:
         return self
@@ -177,6 +208,7 @@ def record(
 
     Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
     """
+    copied(optional(lane, str, "lane"), "lane")
     place = FileStore(folder) if store is None else store
     return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild)
 

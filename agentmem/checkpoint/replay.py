@@ -9,7 +9,7 @@ from typing import Any
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.delta.state import applied
 from agentmem.checkpoint.ledger_line import DamagedLine, Line
-from agentmem.checkpoint.store import RUNNING, SCHEMA, Checkpoint, DamagedError, NewerSchemaError
+from agentmem.checkpoint.store import LIVE, SCHEMA, Checkpoint, DamagedError, NewerSchemaError
 from agentmem.checkpoint.values import parsed
 from agentmem.model import Problem
 
@@ -144,19 +144,15 @@ class Replay:
             system=_or(line.system, before.system if before else None),
             tools=_or(line.tools, before.tools if before else None),
             window=_or(line.window, before.window if before else None),
-            status=_or(line.status, before.status if before else RUNNING),
+            status=_or(line.status, before.status if before else LIVE),
             extra=self._version.extra if self._version else {},
             usage=line.usage, drops=line.drops, attempts=line.attempts,
             prompt=self._prompt if line.prompt is not None else None, source="ledger",
         )  # fmt: skip
 
-    def version(self, source: str = "ledger", problems: tuple[Problem, ...] = ()) -> Checkpoint | None:
+    def version(self) -> Checkpoint | None:
         """What the last line led to, with a list of its own."""
-        if self._version is None:
-            return None
-        return replace(
-            self._version, messages=list(self._messages), source=source, problems=problems, damaged=len(problems)
-        )
+        return None if self._version is None else replace(self._version, messages=list(self._messages))
 
 
 def _or(new: Any, old: Any) -> Any:
@@ -168,9 +164,8 @@ def rolled(checkpoint: Checkpoint | None, ledger: Ledger, path: str) -> Checkpoi
 
     Raises DamagedError if a later save stands in the ledger and cannot be reached.
     """
-    problems = tuple(ledger.problems)
     if checkpoint is not None and checkpoint.seq is None:
-        return _with(checkpoint, "checkpoint", problems)
+        return noted(checkpoint, "checkpoint", ledger.problems, ledger)
     replay = Replay(path, checkpoint)
     moved = 0
     broken = ""
@@ -184,29 +179,35 @@ def rolled(checkpoint: Checkpoint | None, ledger: Ledger, path: str) -> Checkpoi
         except ValueError as error:
             broken = broken or str(error)
     if broken:
-        raise DamagedError(f"{path}: damaged: {broken}" + (f" ({problems[0].what})" if problems else ""))
-    if checkpoint is None:
-        return replay.version("ledger", problems)
-    if not moved:
-        return _with(checkpoint, "checkpoint", problems)
-    return replay.version("checkpoint and ledger", problems)
+        raise DamagedError(f"{path}: damaged: {broken}" + (f" ({ledger.problems[0].what})" if ledger.problems else ""))
+    found = replay.version() if moved or checkpoint is None else checkpoint
+    source = "ledger" if checkpoint is None else "checkpoint and ledger" if moved else "checkpoint"
+    return None if found is None else noted(found, source, ledger.problems, ledger)
 
 
-def _with(checkpoint: Checkpoint, source: str, problems: tuple[Problem, ...]) -> Checkpoint:
-    return replace(checkpoint, source=source, problems=problems, damaged=len(problems))
+def noted(checkpoint: Checkpoint, source: str, problems: list[Problem], ledger: Ledger) -> Checkpoint:
+    """The same version with where it comes from and what is damaged."""
+    return replace(checkpoint, source=source, problems=tuple(problems), damaged=len(ledger.problems))
 
 
-def versions(ledger: Ledger, path: str) -> Iterator[Checkpoint]:
-    """Every version that the ledger's lines lead to, oldest first; those behind a damaged line, up to the next whole
-    one, are left out and named among the problems."""
+def continuous(ledger: Ledger, seq: int | None) -> bool:
+    """Whether the lines lead, without a gap, to that save: then the next line may stand on them."""
+    reached: int | None = None
+    for line in ledger.lines:
+        reached = line.seq if line.whole or (reached is not None and line.seq == reached + 1) else None
+    return reached is not None and reached == seq
+
+
+def versions(ledger: Ledger, path: str, problems: list[Problem]) -> Iterator[Checkpoint]:
+    """Every version that the ledger's lines lead to, oldest first. Those behind a damaged line, up to the next whole
+    one, are left out and added to the problems."""
     replay = Replay(path)
-    problems = list(ledger.problems)
     for line in ledger.lines:
         try:
             replay.apply(line)
         except ValueError as error:
             problems.append(Problem(f"{path}: save {line.seq}, step {line.step}", f"not shown: {error}"))
             continue
-        version = replay.version("ledger", tuple(problems))
+        version = replay.version()
         if version is not None:
-            yield version
+            yield noted(version, "ledger", problems, ledger)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from agentmem.model import Problem
 
 SCHEMA = "agentmem.checkpoint/1"
-RUNNING = "running"
+LIVE = "live"
 
 
 class CheckpointError(Exception):
@@ -71,7 +71,7 @@ class Checkpoint:
     prompt: list[Any] | None = None
     """The exact prompt, where it was given to `save` and the ledger was read."""
     status: str | None = None
-    """`running`, or what was given to `finish`; None for a file that this library did not write."""
+    """`live`, or what was given to `finish`; None for a file that this library did not write."""
     lane: str = "main"
     at: float | None = None
     """Seconds since the epoch."""
@@ -85,7 +85,7 @@ class Checkpoint:
 
     @property
     def finished(self) -> bool:
-        return self.status is not None and self.status != RUNNING
+        return self.status is not None and self.status != LIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

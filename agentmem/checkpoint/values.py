@@ -105,7 +105,7 @@ def parsed(data: bytes) -> Any:
     try:
         return json.loads(data, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        if not data.rstrip().endswith((b"}", b"]")):
+        if error.pos >= len(error.doc.rstrip()) or not data.rstrip().endswith((b"}", b"]")):
             raise ValueError(f"truncated at byte {len(data)}") from None
         at = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
         raise ValueError(f"no JSON at byte {at}: {error.msg}") from None

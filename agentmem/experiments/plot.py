@@ -5,13 +5,15 @@ Series differ by colour, dash and marker, never by colour alone. Whatever text c
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from math import ceil, floor, log10
 from typing import Literal
 
 Role = Literal["trace", "state"]
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 WIDTH, MARGIN, GAP = 960, 32, 28
 _HEAD, _PANEL, _FOOT = 72, 248, 24
@@ -62,11 +64,11 @@ def page(title: str, lines: Sequence[str], panels: Sequence[Panel], columns: int
     width = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-        f' role="img" aria-label="{escape(title)}">',
-        f"<title>{escape(title)}</title><style>{_STYLE}</style>",
+        f' role="img" aria-label="{_xml(title)}">',
+        f"<title>{_xml(title)}</title><style>{_STYLE}</style>",
         f'<rect class="page" width="{WIDTH}" height="{height}"/>',
-        f'<text class="title" x="{MARGIN}" y="40">{escape(title)}</text>',
-        *(f'<text x="{MARGIN}" y="{62 + 18 * i}">{escape(line)}</text>' for i, line in enumerate(lines)),
+        f'<text class="title" x="{MARGIN}" y="40">{_xml(title)}</text>',
+        *(f'<text x="{MARGIN}" y="{62 + 18 * i}">{_xml(line)}</text>' for i, line in enumerate(lines)),
         *_legend(panels[0].series),
     ]
     for i, panel in enumerate(panels):
@@ -79,7 +81,7 @@ def _legend(series: Sequence[Series]) -> list[str]:
     parts, x = [], float(WIDTH - MARGIN)
     for one in reversed(series):
         x -= 7 * len(one.label)
-        parts.append(f'<text x="{x:.1f}" y="40">{escape(one.label)}</text>')
+        parts.append(f'<text x="{x:.1f}" y="40">{_xml(one.label)}</text>')
         parts.append(f'<path class="{_line(one)}" d="M{x - 40:.1f} 36H{x - 8:.1f}"/>')
         parts.append(_dot(one.role, x - 24, 36))
         x -= 64
@@ -98,13 +100,13 @@ def _panel(panel: Panel, x0: float, y0: float, width: float) -> list[str]:
     def up(y: float) -> float:
         return bottom - y / ticks[-1] * (bottom - top)
 
-    parts = [f'<text class="name" x="{x0:.1f}" y="{y0 + 18:.1f}">{escape(panel.title)}</text>']
+    parts = [f'<text class="name" x="{x0:.1f}" y="{y0 + 18:.1f}">{_xml(panel.title)}</text>']
     if panel.band is not None:
         start, end, text = panel.band
         a, b = across(start), across(end)
         parts.append(f'<rect class="band" x="{a:.1f}" y="{top:.1f}" width="{b - a:.1f}" height="{bottom - top:.1f}"/>')
         at = f'x="{b - 8:.1f}" y="{bottom - 10:.1f}"'
-        parts.append(f'<text class="alarm" text-anchor="end" {at}>{escape(text)}</text>')
+        parts.append(f'<text class="alarm" text-anchor="end" {at}>{_xml(text)}</text>')
     for tick in ticks:
         kind = "axis" if tick == ticks[0] else "grid"
         parts.append(f'<path class="{kind}" d="M{left:.1f} {up(tick):.1f}H{right:.1f}"/>')
@@ -112,10 +114,10 @@ def _panel(panel: Panel, x0: float, y0: float, width: float) -> list[str]:
         parts.append(f'<text class="figure" text-anchor="end" {at}>{_figure(tick)}</text>')
     for x, text in panel.x_labels:
         parts.append(
-            f'<text class="figure" text-anchor="middle" x="{across(x):.1f}" y="{bottom + 18:.1f}">{escape(text)}</text>'
+            f'<text class="figure" text-anchor="middle" x="{across(x):.1f}" y="{bottom + 18:.1f}">{_xml(text)}</text>'
         )
     parts.append(
-        f'<text text-anchor="middle" x="{(left + right) / 2:.1f}" y="{bottom + 36:.1f}">{escape(panel.x_title)}</text>'
+        f'<text text-anchor="middle" x="{(left + right) / 2:.1f}" y="{bottom + 36:.1f}">{_xml(panel.x_title)}</text>'
     )
     for one in panel.series:
         spots = [(across(x), up(y)) for x, y in one.points]
@@ -124,6 +126,10 @@ def _panel(panel: Panel, x0: float, y0: float, width: float) -> list[str]:
         if panel.dots or len(spots) == 1:
             parts += [_dot(one.role, x, y) for x, y in spots]
     return parts
+
+
+def _xml(text: str) -> str:
+    return html.escape(_NOT_XML.sub("\ufffd", text))
 
 
 def _line(series: Series) -> str:
@@ -137,12 +143,12 @@ def _dot(role: Role, x: float, y: float) -> str:
 
 
 def _ticks(high: float) -> list[float]:
-    """From 0 in equal round steps, two to seven figures, to `high` (0 or more) or just over it."""
+    """From 0 in equal round steps, two to seven figures, to `high` (0, or 0.1 or more) or just over it."""
     if high <= 0:
         return [0.0, 1.0]
     power = 10.0 ** floor(log10(high / 4))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if high / (power * m) <= 5)
-    return [round(i * step, 9) for i in range(ceil(high / step - 1e-9) + 1)]
+    return [i * step for i in range(ceil(high / step - 1e-9) + 1)]
 
 
 def _figure(value: float) -> str:

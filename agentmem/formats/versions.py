@@ -17,10 +17,12 @@ import xxhash
 from agentmem.formats.draft import Call, LaneDraft, StepDraft
 from agentmem.formats.fields import carve, field_kind
 from agentmem.formats.messages import Message, Part, split
-from agentmem.model import Boundary, Field, Where
+from agentmem.model import FRAME, Boundary, Field, Where
 from agentmem.tape import Piece
 
 _MATCH_CELLS = 4_000_000
+FRAMED = 0.3
+"""A message of which fields are at least this share is a rendered state: what stands between them is its frame."""
 PARTS = 4096
 """More parts than a message has; parts beyond it are not told apart."""
 
@@ -235,14 +237,14 @@ def _carved(part: Part, where: Where, fields: Sequence[Field]) -> list[Piece]:
     spans = carve(text, fields)
     if len(spans) == 1 and spans[0][2] is None:
         return [Piece(part.kind, text, where, part.call_id, None, part.tool, part.tokens)]
-    return [
-        Piece(
-            field_kind(owner.name) if owner else part.kind, text[start:end],
-            Where(where.source, where.offset, where.length, where.part, (start, end), where.line), None,
-            owner.name if owner else None,
-        )
-        for start, end, owner in spans
-    ]  # fmt: skip
+    carried = sum(end - start for start, end, owner in spans if owner)
+    frame = carried >= FRAMED * len(text)
+    pieces = []
+    for start, end, owner in spans:
+        place = Where(where.source, where.offset, where.length, where.part, (start, end), where.line)
+        kind = field_kind(owner.name) if owner else "other" if frame else part.kind
+        pieces.append(Piece(kind, text[start:end], place, field=owner.name if owner else FRAME if frame else None))
+    return pieces
 
 
 def _matches(old: list[int], new: list[int]) -> list[tuple[int, int, int]]:

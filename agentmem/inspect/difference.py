@@ -68,24 +68,20 @@ def difference(before: Prompt | None, after: Prompt) -> Difference:
             anchor = key
         else:
             gone.setdefault(anchor, []).append(old.get(place))
-    lost = {segment.id: segment for run in gone.values() for segment in run}
-    by_field = {segment.field: segment for segment in lost.values() if segment.field is not None}
+    left = [segment for run in gone.values() for segment in run]
+    lost = {segment.id: segment for segment in left} if _same_tape(before, after) else {}
+    by_field = {segment.field: segment for segment in left if segment.field is not None}
     changes: list[Change] = []
     paired: set[int] = set()
-    fresh: list[tuple[int, Change]] = []
-    for place, key in enumerate(new.keys):
-        if key not in old_keys:
-            change = _came(new.get(place), lost, by_field, paired)
-            fresh.append((place, change))
-    came = dict(fresh)
-    kept = kept_tokens = 0
+    fresh = [place for place, key in enumerate(new.keys) if key not in old_keys]
+    came = {place: _came(new.get(place), lost, by_field, paired) for place in fresh}
     same: list[Segment] = []
+    kept: list[Segment] = []
 
     def close() -> None:
         if same:
-            known = [s.tokens for s in same if s.tokens is not None]
-            changes.append(Change("same", count=len(same), tokens=sum(known) if known else None,
-                                  first=same[0].kind, last=same[-1].kind))  # fmt: skip
+            changes.append(Change("same", count=len(same), tokens=_sum(same), first=same[0].kind, last=same[-1].kind))
+            kept.extend(same)
             same.clear()
 
     def leave(key: int | None) -> None:
@@ -101,13 +97,22 @@ def difference(before: Prompt | None, after: Prompt) -> Difference:
             close()
             changes.append(found)
             continue
-        segment = new.get(place)
-        same.append(segment)
-        kept += 1
-        kept_tokens += segment.tokens or 0
+        same.append(new.get(place))
         leave(key)
     close()
-    return Difference(tuple(changes), kept, kept_tokens)
+    return Difference(tuple(changes), len(kept), _sum(kept) or 0)
+
+
+def _sum(segments: Sequence[Segment]) -> int | None:
+    """Tokens of the pieces that are known; None if none is."""
+    known = [segment.tokens for segment in segments if segment.tokens is not None]
+    return sum(known) if known else None
+
+
+def _same_tape(before: Prompt | None, after: Prompt) -> bool:
+    """Whether the ids of both mean the same pieces."""
+    one = before.tape if isinstance(before, PromptView) else None
+    return one is (after.tape if isinstance(after, PromptView) else None)
 
 
 def _came(segment: Segment, lost: dict[int, Segment], by_field: dict[str, Segment], paired: set[int]) -> Change:

@@ -1,4 +1,4 @@
-"""Whole texts of pieces: fetched from the file where they stand when they are looked at, and checked against their key."""
+"""Whole texts of pieces: fetched from the file when they are looked at, and checked against their key."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _MASKED = re.compile(
     # process ids
     r"|\b(?:[Pp][Ii][Dd]s?|[Pp]rocess(?: id| ID)?|PPID|ppid|job)\b\s?[:=#]?\s?\(?\d+|(?m:^\[\d+\]\s+\d+\b)"
 )
-_RULER = re.compile(r"([=\-_*#~])\1{3,}")
+_RULER = re.compile(r"([=\-_*#~])\1{2,}")
 _ERROR_WORD = re.compile(
     r"error|exception|fail|fatal|denied|refused|invalid|cannot|can't|not found|no such|unable", re.I
 )  # fmt: skip
@@ -53,7 +53,7 @@ _NOT_FOUND = re.compile(
 )
 _STRONG = re.compile(
     r"\A\s*<returncode>\s*-?[1-9]|\A\s*(?:exit code|exit status|return ?code)\s*[:=]?\s*-?[1-9]"
-    r"|\(exit (?:code|status) -?[1-9]\d*\)\s*\Z|\A\s*\{\"(?:error|is_error)\":\s*(?!null|false|\"\"|\{\}|\[\]|0\b)",
+    r"|\(exit (?:code|status) -?[1-9]\d*\)\s*\Z|\A\s*\{\"(?:error|is_error)\":(?!\s*(?:null|false|\"\"|\{\}|\[\]|0\b))",
     re.I,
 )
 _LEADING = re.compile(
@@ -71,7 +71,7 @@ def mask(text: str) -> str:
     Plain numbers stay, so that `10 %` and `20 %` are two results. Drawn rules (`=====`) are cut to one length, because
     programs pad them to a column behind a duration.
     """
-    return _RULER.sub(r"\1\1\1\1", _MASKED.sub(MASK, text)).strip()
+    return _RULER.sub(r"\1\1\1", _MASKED.sub(MASK, text)).strip()
 
 
 def result_key(text: str) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkstemp
+
+import xxhash
 
 from agentmem.checkpoint import durable
 from agentmem.checkpoint.store import CheckpointError
@@ -19,14 +24,19 @@ def write_whole(path: Path, data: bytes) -> None:
     try:
         durable.identity(path)  # refuses a link, a folder or a pipe in its place
         durable.make_folder(folder)
-        temporary = durable.write_temporary(path, (data,))
-        durable.replace(temporary, path)
+        handle, temporary = mkstemp(prefix=f".{path.stem}.", suffix=".tmp", dir=folder)
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        os.replace(temporary, path)
         durable.sync_folder(folder)
     except CheckpointError as error:
         raise FileError(str(error)) from None
     except OSError as error:
         if temporary is not None:
-            durable.remove(temporary)
+            with suppress(OSError):
+                os.unlink(temporary)
         raise FileError(f"{path}: cannot be written: {error.strerror} (errno {error.errno})") from error
 
 
@@ -38,3 +48,17 @@ def read_whole(path: Path) -> bytes | None:
         return None
     except CheckpointError as error:
         raise FileError(str(error)) from None
+
+
+def sealed(body: bytes) -> bytes:
+    """A JSON object, compact and not empty, with the checksum of the bytes before it as its last key, and a newline."""
+    return b'%s,"checksum":"%s"}\n' % (body[:-1], xxhash.xxh3_64_hexdigest(body[:-1]).encode())
+
+
+def damage(data: bytes) -> str | None:
+    """What is wrong with bytes that `sealed` made, in words; None if they are whole."""
+    start, mark, end = data.rpartition(b',"checksum":"')
+    if not mark or not end.endswith(b'"}\n'):
+        return f"truncated at byte {len(data)}, or no saved object"
+    found = xxhash.xxh3_64_hexdigest(start).encode()
+    return None if end == found + b'"}\n' else f"checksum mismatch: {found.decode()} is found"

@@ -13,9 +13,11 @@ LINES = 400
 SMALL = {"tui/app.py": 200, "tui/screens/run.py": 200}
 FILES_IN_A_FOLDER = 12
 """About ten: `__init__` and one more than planned are let through, a heap is not."""
+MORE = {"agentmem/cli": 20}
+"""A file a command: as many as there are commands, and what they share."""
 TOP = {"__init__", "model", "tape", "safe", "tokens"}
 ROOMS = {"ledger", "checkpoint", "memory", "formats", "inspect", "export", "experiments", "cli"}
-APP = {"__init__", "__main__", "app", "keys", "safe", "messages", "theme", "context", "index"}
+APP = {"__init__", "__main__", "app", "keys", "safe", "messages", "theme", "context", "index", "follow"}
 APP_ROOMS = {"screens", "widgets"}
 
 
@@ -34,7 +36,11 @@ def test_no_file_outgrows_its_room() -> None:
 
 def test_a_folder_holds_about_ten_files() -> None:
     folders = Counter(path.parent for path in sources(*PACKAGES, "benchmarks"))
-    full = [f"{short(folder)} holds {count} files" for folder, count in folders.items() if count > FILES_IN_A_FOLDER]
+    full = [
+        f"{short(folder)} holds {count} files"
+        for folder, count in folders.items()
+        if count > MORE.get(short(folder), FILES_IN_A_FOLDER)
+    ]
     assert not full, "divide by idea:\n" + "\n".join(full)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 
 from agentmem.ledger import Detector, make_attempt
 from agentmem.model import Attempt, Outcome
-
-Call = tuple[str, object, str | None] | tuple[str, object, str | None, Outcome]
 
 
 def call(tool: str, result: str | None, outcome: Outcome | None = None, **arguments: object) -> Attempt:
@@ -28,8 +27,6 @@ def feed(attempts: Iterable[Attempt], detector: Detector | None = None) -> tuple
 
 
 def at(attempt: Attempt, n: int, index: int = 1, step: int | None = None, tokens: int | None = 100) -> Attempt:
-    from dataclasses import replace
-
     return replace(attempt, n=n, step=n if step is None else step, index=index, tokens=tokens if index == 1 else None)
 
 

@@ -89,7 +89,7 @@ def test_the_prompt_holds_ten_entries_and_a_few_hundred_tokens() -> None:
     text = ledger.render()
     assert chars4(text) <= 500 and text.count("\n- ") == 10
     assert not any(line.startswith("GOAL") for line in text.splitlines())
-    assert "Going in circles: cycle of period 2" in text
+    assert "Going in circles: the same attempt with the same result, 40 times" in text
 
 
 def test_the_saved_ledger_is_bounded_and_goes_on_where_it_stopped() -> None:

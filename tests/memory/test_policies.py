@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentmem.memory.messages import PROGRESS, groups, orphans, pieces, protected, system_only, tokens
@@ -41,6 +43,7 @@ POLICIES: dict[str, Policy] = {
     "summarise-oldest": partial(summarise_oldest, summarise=_telling),
     "composed": compose(shrink, partial(summarise_oldest, summarise=_telling)),
 }
+FEW = settings(max_examples=40, deadline=None)
 EVERY = pytest.mark.parametrize("name", POLICIES)
 
 
@@ -56,6 +59,7 @@ def _must_stay(name: str, messages: list[Message]) -> set[int]:
 
 
 @EVERY
+@FEW
 @given(messages=conversations(14), budget=BUDGETS)
 def test_no_policy_is_over_its_budget_unless_what_it_must_keep_is(
     name: str, messages: list[Message], budget: int
@@ -66,6 +70,7 @@ def test_no_policy_is_over_its_budget_unless_what_it_must_keep_is(
 
 
 @EVERY
+@FEW
 @given(messages=conversations(14), budget=BUDGETS)
 def test_the_goal_and_the_newest_failure_and_the_system_stand_untouched(
     name: str, messages: list[Message], budget: int
@@ -76,6 +81,7 @@ def test_the_goal_and_the_newest_failure_and_the_system_stand_untouched(
 
 
 @EVERY
+@FEW
 @given(messages=conversations(14), budget=BUDGETS)
 def test_calls_and_results_are_never_parted(name: str, messages: list[Message], budget: int) -> None:
     kept, _ = POLICIES[name](messages, budget)
@@ -83,6 +89,7 @@ def test_calls_and_results_are_never_parted(name: str, messages: list[Message], 
 
 
 @EVERY
+@FEW
 @given(messages=conversations(14), budget=BUDGETS)
 def test_order_is_kept_and_the_given_list_is_not_changed(name: str, messages: list[Message], budget: int) -> None:
     before = copy.deepcopy(messages)
@@ -98,6 +105,7 @@ def test_order_is_kept_and_the_given_list_is_not_changed(name: str, messages: li
 
 
 @EVERY
+@FEW
 @given(messages=conversations(14), budget=BUDGETS)
 def test_every_lost_piece_has_a_recorded_drop_with_its_text(name: str, messages: list[Message], budget: int) -> None:
     kept, drops = POLICIES[name](messages, budget)
@@ -113,6 +121,7 @@ def test_every_lost_piece_has_a_recorded_drop_with_its_text(name: str, messages:
 
 
 @EVERY
+@FEW
 @given(messages=conversations(14), budget=BUDGETS)
 def test_a_policy_done_again_changes_nothing(name: str, messages: list[Message], budget: int) -> None:
     once, _ = POLICIES[name](messages, budget)
@@ -158,7 +167,7 @@ def test_a_shrunk_block_result_keeps_its_picture() -> None:
 def test_the_window_is_the_newest_that_fit_and_stops_at_the_first_that_does_not() -> None:
     messages = _chat(6)
     messages[2]["content"] = "a much longer message"
-    kept, drops = drop_oldest(messages, 3 * 3 + 2, protect=system_only)
+    kept, drops = drop_oldest(messages, 3 * 3 + 3, protect=system_only)
     assert kept == messages[3:]
     assert [drop.text for drop in drops] == ["message 000", "message 001", "a much longer message"]
 
@@ -218,3 +227,20 @@ def test_an_unknown_policy_and_a_negative_budget_are_refused() -> None:
         with pytest.raises(ValueError, match="negative"):
             POLICIES[name](_chat(2), -1)
     assert policy("drop-oldest", protect=system_only)(_chat(3), 3)[0] == _chat(3)[2:]
+
+
+REAL = Path(__file__).parents[3] / "shared" / "real" / "plain-openai-chat" / "messages.json"
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="needs the real files beside the project")
+@pytest.mark.parametrize("share", [2, 5, 20])
+@EVERY
+def test_a_real_conversation_stays_valid_at_any_budget(name: str, share: int) -> None:
+    found = json.loads(REAL.read_text())
+    messages: list[Message] = found["messages"] if isinstance(found, dict) else found
+    budget = _total(messages) // share
+    kept, drops = POLICIES[name](messages, budget)
+    assert set(orphans(kept)) <= set(orphans(messages))
+    fixed = _total([messages[i] for i in _must_stay(name, messages)])
+    assert name == "shrink" or _total(kept) <= budget or fixed > budget
+    assert name == "shrink" or drops

@@ -136,7 +136,7 @@ def story(steps: int = 31, *, hostile: str = "", path: str = "/tmp/runs/fix-pars
         made.append(Step("main", n, None, T0 + n * 20, is_open, ("main", n - 1) if n > 1 else None, view,
                          (Field("goal", GOAL + hostile, 24), *fields), replies, attempts, results, dropped, sums,
                          None, boundary, "last", 0))  # fmt: skip
-    cycles = ()
+    cycles: tuple[Cycle, ...] = ()
     if steps >= 24:
         turned = tuple(range(20, min(steps, 25) + 1))
         cycles = (Cycle("main", "cycle", 2, turned, len(turned) // 2, ("pytest", "read"), ("A", "B"), 94_400, 24,

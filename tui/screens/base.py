@@ -56,6 +56,7 @@ class RunBase(Screen[None]):
     def say(self, sentence: str, severe: bool = False) -> None:
         """A toast; plain text."""
         if sentence:
+            self.app.clear_notifications()
             self.app.notify(text(sentence), severity="warning" if severe else "information", markup=False, timeout=6)
 
     def context(self) -> Context:

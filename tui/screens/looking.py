@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from agentmem import safe
-from agentmem.model import Segment, Where
+from agentmem.model import Segment
 from agentmem.tape import PromptView
 
 from ..keys import PANE_IDS
@@ -48,7 +46,10 @@ class Looking(RunBase):
         self._cycle_panes(-1)
 
     def action_open(self) -> None:
-        self.pane.open_selected()
+        if self.reader.ready:
+            self.pane.open_selected()
+        elif self.inspector.searched:
+            self.inspector.start_demo()
 
     def action_zoom(self) -> None:
         self.alone = not self.alone
@@ -140,7 +141,7 @@ class Looking(RunBase):
         if not block:
             self.say("Nothing to copy here.")
             return
-        from .taking import keep_copy
+        from .leaving import keep_copy
 
         shown = safe.block(block)
         self.app.copy_to_clipboard(shown)
@@ -152,10 +153,10 @@ class Looking(RunBase):
         self.say(f"Copied {len(shown):,} characters to the terminal's clipboard (OSC 52) and to {path}")
 
     def action_editor(self) -> None:
-        from .taking import edit
+        from .leaving import edit
 
         piece = self._piece()
-        where = cast("Where | None", piece[1].where) if piece is not None else None
+        where = piece[1].where if piece is not None else None
         path = where.source if where is not None else self.reader.run.path if self.reader.run else ""
         self.say(edit(self.app, path, where.line if where is not None else None), True)
 

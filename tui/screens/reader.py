@@ -5,10 +5,14 @@ New steps never move a reader who has moved back; a reader who stands on the new
 
 from __future__ import annotations
 
-from agentmem.inspect.why import Because, why
+from typing import TYPE_CHECKING
+
 from agentmem.model import Cursor, Lifeline, Run, Step
 
 from ..index import Index, LaneIndex
+
+if TYPE_CHECKING:
+    from agentmem.inspect.why import Because
 
 JUMPS = {"error": "failed call", "drop": "step that lost something", "boundary": "boundary", "cycle": "cycle"}
 
@@ -138,6 +142,8 @@ class Reader:
 
     def because(self) -> Because:
         """The next link from trouble to its cause; after the last one it begins again."""
+        from agentmem.inspect.why import why
+
         assert self.run is not None
         at = self._chain[self._link] if self._chain else None
         if at is not None and at.cursor == self.cursor and self._link + 1 < len(self._chain):

@@ -9,8 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
-from agentmem.model import Run
-
 from ..index import Index
 from ..keys import PANE_IDS, bindings
 from ..messages import Do, Moved, Opened, Say, ToSegment, ToStep
@@ -26,9 +24,11 @@ from .looking import Looking
 from .moving import Moving
 from .notices import Notice
 from .panes import make
+from .taking import Taking
 
 
-class RunScreen(Moving, Looking):
+class RunScreen(Moving, Looking, Taking):
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
     CSS = """
     RunScreen { background: $background; layout: vertical; overflow: hidden; }
@@ -61,8 +61,7 @@ class RunScreen(Moving, Looking):
 
     def on_mount(self) -> None:
         self.bands = list(self.query(Band))
-        self.arrange()
-        self.panes["steps"].focus()
+        self.lay_out()
         self.call_after_refresh(self._mount_rest)
 
     async def _mount_rest(self) -> None:
@@ -82,7 +81,7 @@ class RunScreen(Moving, Looking):
     def on_resize(self, event: events.Resize) -> None:
         self.redraw()
 
-    def arrange(self) -> None:
+    def lay_out(self) -> None:
         """Show what the size allows: see `layout`."""
         width, height = self.app.size
         plan = self.plan = layout(width, height, self.alone)
@@ -128,17 +127,16 @@ class RunScreen(Moving, Looking):
         for ident in ("steps", "prompt"):
             row = self.query_one(f"#{ident}-title", TabRow)
             if ident in tabs:
-                tail = self.panes[ident].heading(row.size.width)
-                row.set((tabs[ident],), ident if self.active == ident else "", True, tail)
+                row.set((tabs[ident],), ident if self.active == ident else "", True, self.panes[ident].heading)
         drawer = tuple(tab for tab in ordered if tab.ident in DRAWER)
-        tail = self.panes[self.drawer].heading(self.app.size.width) if self.drawer in self.panes else ((), ())
+        tail = self.panes[self.drawer].heading if self.drawer in self.panes else None
         self.query_one("#drawer-tabs", TabRow).set(drawer, self.drawer, self.active == self.drawer, tail)
 
     def redraw(self) -> None:
         """Bind what is visible to the values as they stand; the rest when it is opened."""
         if not self.is_mounted or not hasattr(self, "bands"):
             return
-        self.arrange()
+        self.lay_out()
         if not self.reader.ready or self.reader.run is None:
             return
         context = self.context()
@@ -152,12 +150,13 @@ class RunScreen(Moving, Looking):
                 pane.show(self.reader.run, self.reader.cursor, context)
         self._shown = context.index if len(self.panes) == len(PANE_IDS) else None
         self._titles()
+        if self.is_current and self.focused is not self.pane and self.pane.display:
+            self.pane.focus(scroll_visible=False)
 
     def activate(self, ident: str) -> None:
         if ident in self.panes:
             self.active = ident
             self.redraw()
-            self.panes[ident].focus()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         ident = event.widget.id or ""
@@ -167,10 +166,10 @@ class RunScreen(Moving, Looking):
 
     # -- what comes -------------------------------------------------------------------------------------------------
 
-    def take(self, run: Run, index: Index) -> None:
-        """A new value of the run, or another run."""
-        self.reader.take(run, index)
-        self.redraw()
+    def tick(self) -> None:
+        """Once a second: only what shows a time."""
+        if self.is_current and self.reader.ready and not self.plan.too_small:
+            self.query_one(Header).show(self.view(self.context()))
 
     def on_moved(self, message: Moved) -> None:
         message.stop()

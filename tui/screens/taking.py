@@ -1,64 +1,76 @@
-"""What leaves the screen: the file of the last copy, and the reader's editor."""
+"""What the run screen takes from the worker: runs, texts, lifelines, progress, trouble."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
-from pathlib import Path
+from agentmem.model import Run, RunInfo
+from agentmem.tape import PromptView, Tape
 
-from textual.app import App, SuspendNotSupported
-
-_PLUS = {"vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "mg", "ne", "jed"}
-_COLON = {"hx", "helix", "subl", "zed"}
-_GO = {"code", "codium", "cursor", "windsurf"}
+from ..context import Texts
+from ..index import Index
+from ..messages import LifelineReady, TextReady
+from .base import RunBase
 
 
-def state_directory() -> Path:
-    """The user's state directory of this program (`XDG_STATE_HOME`); made when something is put there."""
-    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return Path(base) / "agentmem"
+class Taking(RunBase):
+    _tape: Tape | None = None
+    """Tape of the main lane: another one means other ids, so that texts kept by id are void."""
+    _steps = 0
+
+    def take(self, run: Run, index: Index) -> None:
+        """A new value of the run, or another run."""
+        before = self.reader.run
+        other = before is None or before.id != run.id or before.path != run.path
+        tape = _tape(run)
+        if other or tape is not self._tape:
+            self.texts = Texts(self.inspector.ask_text)
+            self._tape = tape
+        if other:
+            self.lifelines.clear()
+            self.progress, self.trouble = None, ""
+        self.reader.take(run, index)
+        steps = sum(len(lane.steps) for lane in run.lanes)
+        if steps != self._steps or other:
+            self._steps = steps
+            for pin in self.pins:
+                self.inspector.ask_lifeline(self.reader.lane, pin)
+        self.redraw()
+
+    def take_runs(self, infos: tuple[RunInfo, ...]) -> None:
+        self.runs = infos
+        self.redraw()
+
+    def take_progress(self, done: int, total: int) -> None:
+        self.progress = (done, total) if done < total else None
+        self.redraw()
+
+    def set_trouble(self, text: str) -> None:
+        self.trouble = text
+        self.redraw()
+
+    def take_text(self, message: TextReady) -> None:
+        run = self.reader.run
+        if run is None or run.id != message.run_id:
+            return
+        self.texts.put(message.lane, message.segment_id, message.text, message.note)
+        for pane in self.panes.values():
+            if pane.display:
+                pane.texts_changed()
+
+    def take_lifeline(self, message: LifelineReady) -> None:
+        run = self.reader.run
+        if run is None or run.id != message.run_id:
+            return
+        self.lifelines[message.lane, message.text] = message.lifeline
+        from .over.find import Find
+
+        if isinstance(self.app.screen, Find):
+            self.app.screen.arrived()
+        elif message.text in self.pins:
+            self.redraw()
 
 
-def keep_copy(text: str) -> Path:
-    """Write the copied text, readable for the user only. Raises OSError."""
-    folder = state_directory()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "copied.txt"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-def editor_command(editor: str, path: str, line: int | None) -> list[str]:
-    """The command that opens a file at a line, as the editor wants it said."""
-    words = shlex.split(editor)
-    name = Path(words[0]).name if words else ""
-    if line is None or not words:
-        return [*words, path]
-    if name in _PLUS:
-        return [*words, f"+{line}", path]
-    if name in _COLON:
-        return [*words, f"{path}:{line}"]
-    if name in _GO:
-        return [*words, "-g", f"{path}:{line}"]
-    return [*words, path]
-
-
-def edit(app: App[object], path: str, line: int | None) -> str:
-    """Suspend the app and open the file. Returns what to say if it did not work, else nothing."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    if not editor.strip():
-        return "No editor: set VISUAL or EDITOR."
-    if not os.path.isfile(path):
-        return f"Not a file on this machine: {path}"
-    try:
-        command = editor_command(editor, os.path.abspath(path), line)
-        with app.suspend():
-            subprocess.run(command, check=False)
-    except SuspendNotSupported:
-        return "The editor cannot be opened from here."
-    except (OSError, ValueError) as error:
-        return f"{editor}: {error}"
-    return ""
+def _tape(run: Run) -> Tape | None:
+    if not run.lanes or not run.main.steps:
+        return None
+    prompt = run.main.steps[0].prompt
+    return prompt.tape if isinstance(prompt, PromptView) else None

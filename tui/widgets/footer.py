@@ -21,7 +21,7 @@ def _spans(command: Command, label: str) -> tuple[Span, ...]:
 
 def _label(command: Command, view: View | None) -> str:
     if view is None:
-        return command.label
+        return "demo" if command.id == "open" else command.label
     if command.id == "follow":
         return "stop" if view.following else "resume"
     if command.id == "changes":
@@ -32,7 +32,7 @@ def _label(command: Command, view: View | None) -> str:
 def footer_line(view: View | None, width: int, ids: tuple[str, ...] | None = None) -> Line:
     """As many keys as fit, by rank; those on the right go last. `ids`: only these (a screen with keys of its own)."""
     chosen = [BY_ID[i] for i in ids] if ids is not None else [c for c in COMMANDS if c.footer is not None]
-    ranked = sorted(chosen, key=lambda c: (not c.right, c.footer or 0))
+    ranked = sorted(chosen, key=lambda c: c.footer or 0)
     room, kept = width - 1, []
     for command in ranked:
         if command.id == "runs" and view is not None and len(view.context.runs) < 2:
@@ -59,4 +59,4 @@ class Footer(Band):
         return (footer_line(view, width, self.ids),)
 
     def blank(self, width: int) -> tuple[Line, ...]:
-        return (footer_line(None, width, self.ids or ("help", "quit")),)
+        return (footer_line(None, width, self.ids or ("open", "help", "quit")),)

@@ -30,6 +30,7 @@ class Item:
     spans: tuple[Span, ...]
     right: bool = False
     gap: int = 2
+    """Cells before it."""
 
     @property
     def width(self) -> int:
@@ -52,9 +53,9 @@ def approx(view_run: Run, reported: bool) -> str:
 
 def chip(view: View) -> Span:
     run = view.run
-    if run.status == "ended":
-        return Span(" ■ ENDED ", "ink-faint", True, fill="faint")
     if view.following:
+        if run.status == "ended":
+            return Span(" ■ ENDED ", "ink-faint", True, fill="faint")
         if run.status == "stale":
             return Span(" ! STALE ", "ink-warning", True, fill="warning", target=Do("follow"))
         return Span(" ● LIVE ", "ink-primary", True, fill="primary", target=Do("follow"))
@@ -86,7 +87,7 @@ def agent(view: View) -> str:
         return "" if since is None or now is None else f" {duration(now - since)}"
 
     if run.status == "ended":
-        return "ended"
+        return "" if view.following else "ended"
     if run.pending is not None:
         what, since = run.pending
         return fit_name(what, 14) + ago(since)
@@ -110,22 +111,22 @@ def items(view: View, short: bool) -> list[Item]:
     reported = step.usage is not None and step.usage.prompt is not None
     figure = approx(run, reported) + thousands(size) if size is not None else "?"
     last = lane.steps[-1].number
-    found = [Item(1, (chip(view),), gap=1 if short else 2)]
+    found = [Item(1, (chip(view),), gap=0)]
     trouble = view.trouble or run.notice or (
         f"{len(run.problems)} unreadable line{'s' if len(run.problems) > 1 else ''}" if run.problems else "")
     if trouble:
-        found.append(Item(8, (Span(f"! {text(trouble)}", "text-warning", True, target=Do("problems")),), gap=1))
+        found.append(Item(8, (Span(f"! {text(trouble)}", "text-warning", True, target=Do("problems")),)))
     else:
         found.append(Item(8, (Span(fit_name(run.id, 14 if short else 24), bold=True, target=Do("runs")),),
                           gap=1 if short else 2))  # fmt: skip
     where = (Span(f"{step.number}/{last}"),) if short else (
         Span("step ", "label"), Span(f"{step.number}", bold=True), Span(f" of {last}", "label"))  # fmt: skip
-    found.append(Item(2, where))
+    found.append(Item(2, where, gap=1 if short else 2))
     if len(index.lanes) > 1:
         name = lane.lane.name or lane.lane.id
         found.append(Item(5, (Span("lane ", "label"), Span(fit_name(name, 12), target=Do("lane")))))
     found.append(Item(4, goal(view, short)))
-    found.append(Item(7, (Span(figure, bold=True),), gap=1))
+    found.append(Item(7, (Span(figure, bold=True),)))
     if run.window:
         if not short:
             found.append(Item(10, (Span(f"of {thousands_short(run.window)}", "label"),), gap=1))
@@ -133,7 +134,7 @@ def items(view: View, short: bool) -> list[Item]:
             if not short:
                 filled = bar(size, _GAUGE, run.window / _GAUGE)
                 found.append(Item(12, (Span(filled, "primary", fill="faint"),), gap=1))
-            found.append(Item(9, (Span(f"{round(100 * size / run.window)}%"),)))
+            found.append(Item(9, (Span(f"{round(100 * size / run.window)}%"),), gap=1))
     state = agent(view)
     if state:
         found.append(Item(6, (Span(state, "text-primary" if run.pending else "label"),)))
@@ -146,15 +147,15 @@ def items(view: View, short: bool) -> list[Item]:
         words = f" ▲{len(silent)} " if short else f" ▲ {len(silent)} silent "
         place = ToStep(silent[-1].lane, silent[-1].n, "lost")
         found.append(Item(2, (Span(words, "ink-error" if solid else "text-error", True,
-                                   fill="error" if solid else "error-muted", target=place),), True, 1))  # fmt: skip
+                                   fill="error" if solid else "error-muted", target=place),), True))  # fmt: skip
     if run.cycles:
         turning = bool(index.turning)
         count = len(run.cycles)
         words = f" ↻{count} " if short else f" ↻ {count} cycle{'s' if count > 1 else ''} "
         found.append(Item(2, (Span(words, "ink-warning" if turning else "text-warning", True,
                                    fill="warning" if turning else "warning-muted",
-                                   target=Do("pane_loops")),), True, 2))  # fmt: skip
-    found.append(Item(5, (Span(_PROVENANCE[run.provenance][short], target=Do("provenance")),), True, 1))
+                                   target=Do("pane_loops")),), True, 1))  # fmt: skip
+    found.append(Item(5, (Span(_PROVENANCE[run.provenance][short], target=Do("provenance")),), True))
     if not short:
         found.append(Item(13, (Span(fit_name(run.format, 20), "label"),), True, 1))
     return found
@@ -176,19 +177,19 @@ def header_line(view: View, width: int) -> Line:
         shown.remove(goes)
     left = _joined([item for item in shown if not item.right])
     right = _joined([item for item in shown if item.right])
-    room = width - sum(cell_len(span.text) for span in (*left, *right))
-    return Line((*left, Span(" " * max(0, room)), *right), fill="panel")
+    room = width - 1 - sum(cell_len(span.text) for span in (*left, *right))
+    return Line((*left, Span(" " * max(0, room)), *right, Span(" ")), fill="panel")
 
 
 def _width(shown: Sequence[Item]) -> int:
-    return sum(item.width for item in shown)
+    return sum(item.width for item in shown) + 1
 
 
 def _joined(shown: Sequence[Item]) -> list[Span]:
     spans: list[Span] = []
     for item in shown:
-        spans.extend(item.spans)
         spans.append(Span(" " * item.gap))
+        spans.extend(item.spans)
     return spans
 
 

@@ -226,10 +226,12 @@ class Rows(Widget, can_focus=True):
         return None
 
     def reveal(self, index: int) -> None:
-        """Scroll as little as needed so that the line stands in view."""
+        """Bring the line into view: scroll by a row or two where that is enough, else put it in the middle."""
         height = self.body_height
         if height <= 0:
             return
+        if not self.top - 2 <= index < self.top + height + 2:
+            self.top = max(0, index - height // 2)
         if index < self.top:
             self.top = index
         elif index >= self.top + height:

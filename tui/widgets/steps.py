@@ -9,9 +9,9 @@ from ..index import CYCLE, ERROR, LaneIndex, glyphs
 from ..messages import Moved, ToStep
 from ..safe import text
 from .bars import bar
-from .panes.calls import arguments_text
 from .header import approx
 from .line import Line, Span, fit, thousands
+from .panes.calls import arguments_text
 from .rows import Pane
 
 STATE_CELLS = 5
@@ -28,11 +28,11 @@ class StepsPane(Pane):
         super().__init__()
         self._run: Run | None = None
         self._lane: LaneIndex | None = None
-        self._context: Context | None = None
+        self._given: Context | None = None
         self._shown: Cursor | None = None
 
     def show(self, run: Run, cursor: Cursor, context: Context) -> None:
-        self._run, self._context, self._lane = run, context, context.index[cursor[0]]
+        self._run, self._given, self._lane = run, context, context.index[cursor[0]]
         moved, self._shown = self._shown != cursor, cursor
         self.selected = cursor[1] - 1
         self.changed(selected=cursor[1] - 1 if moved else None)
@@ -52,12 +52,13 @@ class StepsPane(Pane):
         if self._lane is None or self._run is None:
             return (), ()
         sign = approx(self._run, False)
-        return (), (Span(f"1 cell = {sign}{thousands(round(self._scale(self.size.width)))}", "label"),)
+        return (), (Span(f"1 cell = {sign}{thousands(round(self._scale(width)))}", "label"),)
 
     def head(self, width: int) -> tuple[Line, ...]:
         out, trace, delta = columns(width)
         action = width - 25 - out - trace - delta
-        row = f"{'#':>5} {'':3}{fit('action', action)} {fit('out', out)}{fit('state', STATE_CELLS)} {fit('trace', trace)}"
+        row = f"{'#':>5} {'':3}{fit('action', action)} {fit('out' if out > 3 else '', out)}"
+        row += f"{fit('state', STATE_CELLS)} {fit('trace', trace)}"
         row += fit("total", 7, right=True) + (fit("Δ", delta, right=True) if delta else "")
         return (Line((Span(row, "label"),)),)
 
@@ -106,14 +107,14 @@ class StepsPane(Pane):
 
     def _outcome(self, step: Step, cells: int) -> Span:
         word, role = outcome(step)
-        if cells < 5 and word == "ok":
+        if cells < 5 and word in ("ok", "open"):
             word = ""
         return Span(fit(word, cells), role)
 
     def _delta(self, step: Step, size: int | None, cells: int) -> Span:
         before = None
-        if self._context is not None and step.parent is not None:
-            parent = self._context.index.lanes.get(step.parent[0])
+        if self._given is not None and step.parent is not None:
+            parent = self._given.index.lanes.get(step.parent[0])
             if parent is not None and 0 < step.parent[1] <= len(parent.steps):
                 before = parent.size(step.parent[1])
         if size is None or before is None:
@@ -207,8 +208,8 @@ def explain_size(run: Run, lane: LaneIndex, step: Step) -> tuple[str, ...]:
         if step.usage.source:
             rows.append(f"source: {step.usage.source}")
     elif size is not None and tokens.prompt is not None and size != tokens.prompt:
-        rows.append(f"not reported for this step: counted {tokens.prompt:,} with {run.counter}, brought to the scale of")
-        rows.append("the steps whose prompt the provider reported")
+        rows.append(f"not reported for this step: counted {tokens.prompt:,} with {run.counter}, brought to the scale")
+        rows.append("of the steps whose prompt the provider reported")
     elif size is not None:
         rows.append(f"counted with {run.counter}{'' if approx(run, False) == '' else ', an estimate'}")
     parts = {"state": tokens.state, "trace": tokens.trace, "fixed": tokens.fixed}

@@ -14,10 +14,10 @@ from .timeline import step_under, view_axis
 
 def shown_lifelines(view: View, rows: int) -> list[Lifeline]:
     """The goal, the worst lost field, and the last pin where there is a row for it (or nothing was lost)."""
-    found = list(view.index.lifelines.get(view.cursor[0], ()))[:2]
+    found = list(view.index.lifelines.get(view.cursor[0], ()))
     pins = [view.context.lifelines[pin] for pin in reversed(view.context.pins) if pin in view.context.lifelines]
     pins = [pin for pin in pins if pin.lane == view.cursor[0]]
-    return (found + pins)[:rows]
+    return (found[:2] + pins[:1] + found[2:])[:rows]
 
 
 def lifeline_line(name: str, lifeline: Lifeline, axis: Axis, cursor: int | None) -> Line:

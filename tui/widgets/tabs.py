@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -12,6 +12,9 @@ from ..keys import PANE_IDS
 from ..messages import Do
 from .line import Line, Span
 from .rows import Band
+
+Tail = Callable[[int], tuple[tuple[Span, ...], tuple[Span, ...]]]
+"""Width -> spans behind the name, spans at the right end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def tab_spans(tab: Tab, active: bool, focused: bool) -> list[Span]:
     fill_role = spans[-1].fill
     for part in tab.badge:
         role = "ink-primary" if active and focused else part.role
-        spans.append(Span(f" {part.text}", role, part.bold, fill=fill_role, target=target))
+        spans.append(Span(f" {part.text.strip()}", role, part.bold, fill=fill_role, target=target))
     spans.append(Span(" ", fill=fill_role, target=target))
     return spans
 
@@ -72,12 +75,10 @@ class TabRow(Band):
         self.tabs: tuple[Tab, ...] = ()
         self.active = ""
         self.focused_now = False
-        self.tail: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ())
+        self.tail: Tail | None = None
 
-    def set(
-        self, tabs: tuple[Tab, ...], active: str, focused: bool,
-        tail: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ()),
-    ) -> None:  # fmt: skip
+    def set(self, tabs: tuple[Tab, ...], active: str, focused: bool, tail: Tail | None = None) -> None:
+        """`tail`: what the open pane says of itself at a width."""
         self.tabs, self.active, self.focused_now, self.tail = tabs, active, focused, tail
         self._made = None
         self.refresh()
@@ -86,4 +87,5 @@ class TabRow(Band):
         return self.blank(width)
 
     def blank(self, width: int) -> tuple[Line, ...]:
-        return (tabs_line(self.tabs, self.active, self.focused_now, width, self.tail),)
+        tail = ((), ()) if self.tail is None else self.tail(width)
+        return (tabs_line(self.tabs, self.active, self.focused_now, width, tail),)

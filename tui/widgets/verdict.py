@@ -24,7 +24,8 @@ def verdict_line(found: Verdict, width: int) -> Line:
     sentence = Span(fit(text(found.sentence), room), role, bold=found.level == "alarm")
     spans = [Span(" "), sentence]
     if why:
-        spans += [Span("  "), Span("w", "text-primary", True, target=Do("why")), Span(" why", "label", target=Do("why"))]
+        press = Do("why")
+        spans += [Span("  "), Span("w", "text-primary", True, target=press), Span(" why", "label", target=press)]
     target = ToStep(found.lane, found.n) if found.lane is not None and found.n is not None else None
     return Line(tuple(spans), fill=fill, target=target)
 

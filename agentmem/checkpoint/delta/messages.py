@@ -2,6 +2,7 @@
 
 The author's messages can be mutated, so they are never trusted by identity: they are compared with a copy that only
 this memo holds. Texts are shared between the two, so that comparing an unchanged message is a comparison of pointers.
+The order of keys in a message is not a difference.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import msgspec
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.delta.messages import MessageEdit, MessageMemo
 from agentmem.checkpoint.delta.state import StateMemo
-from agentmem.checkpoint.store import RUNNING, SCHEMA, Change, Checkpoint
+from agentmem.checkpoint.store import LIVE, SCHEMA, Change, Checkpoint
 from agentmem.checkpoint.values import copied, encoded
 
 STICKY = ("goal", "model", "window", "system", "tools", "notes")
@@ -120,7 +120,7 @@ class RunMemo:
         return ledger_line.encode(entry)
 
     def checkpoint(self, save: Prepared) -> list[bytes | bytearray]:
-        """Everything as it stands after the save, in parts; the messages last, so that the start of the file tells the rest."""
+        """Everything as it stands after the save, in parts. Messages last: the start of the file tells the rest."""
         head: dict[str, Any] = {"schema": SCHEMA, "run": self.run, **save.first(), "status": self._status(save)}
         head.update((name, msgspec.Raw(save.sticky[name])) for name in STICKY[:3] if name in save.sticky)
         if "usage" in save.once:
@@ -135,7 +135,7 @@ class RunMemo:
         return ledger_line.sealed([start, b',"messages":', *self.messages.parts(save.edit)], b"checksum")
 
     def _status(self, save: Prepared) -> str:
-        return save.given.status or self.status or RUNNING
+        return save.given.status or self.status or LIVE
 
     def change(self, save: Prepared) -> Change:
         return Change(
@@ -145,7 +145,6 @@ class RunMemo:
 
     def advance(self, save: Prepared) -> None:
         """The save was stored."""
-        self.seq += 1
         self.status = self._status(save)
         self.messages.advance(save.edit)
         if save.exact is not None:
@@ -159,6 +158,7 @@ class RunMemo:
         self._sticky = save.sticky
         self._written = dict(save.sticky)
         self._continuous = True
+        self.seq += 1
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -41,8 +41,9 @@ def boundary_of(
     """The boundary of step `index` (len(steps): the open one). `counted`: counted tokens of the parent's prompt and of
     this one, `sizes` the numbers of their pieces."""
     now = steps[index] if index < len(steps) else None
-    last = before_of(steps, index)
-    was, is_ = reported(last), reported(now)
+    is_ = reported(now)
+    last = None if is_ is None else before_of(steps, index)
+    was = reported(last)
     told = (was, is_) if was is not None and is_ is not None else counted
     if given is not None:
         if given.before is not None and given.after is not None:

@@ -6,8 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from agentmem.formats.draft import LaneDraft
-from agentmem.model import KINDS, Field, GoalStatus, Prompt
+from agentmem.model import KINDS, Field, GoalStatus
 from agentmem.tape import Edit, Tape, content_key
 
 GOAL_NAMES = ("goal", "task", "objective")
@@ -18,6 +17,8 @@ _LONGEST = 200_000
 _SHORTEST = 12
 """A shorter goal is not searched for inside other texts: it would be found by chance."""
 _HEADING = "GOAL (unchanged)"
+_NEAR = 48
+"""Pieces carved from one text have neighbouring ids."""
 
 
 def is_goal(name: str) -> bool:
@@ -45,24 +46,27 @@ class GoalWalk:
     """Follows the goal through the prompts of one lane. `goal` is the first one; `text` gives whole texts."""
 
     def __init__(self, tape: Tape, goal: str | None, text: Callable[[int], str | None]) -> None:
-        self._tape, self._goal, self._text = tape, goal, text
+        self._tape, self.goal, self._text = tape, goal, text
         self._keys = {content_key(kind, goal) for kind in KINDS} if goal else set()
         self._carries: dict[int, bool] = {}
         self._place = Place()
         self._idents = array("q")
+        self._indices = array("q")
         self._after = array("q")
+        self._rendered: dict[int, bool] = {}
 
     def at(self, n: int) -> Place:
         """Place in prompt `n` (steps + 1: the list as it stands). `ident` -1: it does not stand there."""
         if n <= len(self._idents):
-            return Place(self._idents[n - 1], -1, self._after[n - 1])
+            return Place(self._idents[n - 1], self._indices[n - 1], self._after[n - 1])
         while len(self._idents) < min(n, self._tape.steps):
             step = len(self._idents) + 1
             self._advance(self._place, self._tape.edits(step), step)
             self._idents.append(self._place.ident)
+            self._indices.append(self._place.index)
             self._after.append(self._place.after)
         if n <= len(self._idents):
-            return Place(self._idents[n - 1], -1, self._after[n - 1])
+            return Place(self._idents[n - 1], self._indices[n - 1], self._after[n - 1])
         place = Place(self._place.ident, self._place.index, self._place.after)
         self._advance(place, self._tape.edits(n), n)
         return place
@@ -113,7 +117,7 @@ class GoalWalk:
         kind = self._tape.kinds[ident]
         if kind == _GOAL or self._tape.keys[ident] in self._keys:
             return True
-        if kind not in _CARRIERS or not self._goal or len(self._goal) < _SHORTEST:
+        if kind not in _CARRIERS or not self.goal or len(self.goal) < _SHORTEST:
             return False
         known = self._carries.get(ident)
         if known is None:
@@ -121,7 +125,7 @@ class GoalWalk:
         return known
 
     def _contains(self, ident: int) -> bool:
-        goal = self._goal or ""
+        goal = self.goal or ""
         segment = self._tape.segment(ident)
         if segment.head is None or segment.characters is None or segment.characters < len(goal):
             return False
@@ -131,48 +135,55 @@ class GoalWalk:
             return False
         return goal in (self._text(ident) or "")
 
+    def rendered(self, ident: int) -> bool:
+        """Whether the goal stands there in a text rendered from state: with our heading, or beside another field."""
+        known = self._rendered.get(ident)
+        if known is None:
+            known = self._rendered[ident] = self._beside_fields(ident)
+        return known
+
+    def _beside_fields(self, ident: int) -> bool:
+        tape = self._tape
+        segment = tape.segment(ident)
+        if segment.kind != "goal":
+            return False
+        if segment.head is not None and segment.head.startswith(_HEADING):
+            return True
+        if segment.field is None or segment.where is None or segment.where.span is None:
+            return False
+        record = (segment.where.source, segment.where.offset, segment.where.part)
+        for other in range(max(0, ident - _NEAR), min(len(tape), ident + _NEAR)):
+            if other == ident or tape.field_of(other) is None:
+                continue
+            where = tape.segment(other).where
+            if where is not None and (where.source, where.offset, where.part) == record:
+                return True
+        return False
+
 
 def status(
-    place: Place, prompt: Prompt, lane: LaneDraft, fields: Sequence[Field], *, goal: str | None, declared: bool,
-    unknown: bool, synthetic: bool, window: int | None, size: int | None,
+    walk: GoalWalk, n: int, length: int, fields: Sequence[Field], *, declared: bool, unknown: bool, synthetic: bool,
+    window: int | None,
 ) -> tuple[GoalStatus, int | None]:  # fmt: skip
-    """(status, tokens after the goal). The first of missing, changed, buried, last, present that holds.
+    """(status, tokens after the goal) in prompt `n` of `length` pieces. The first of missing, changed, buried, last,
+    present that holds.
 
     Buried: in a prompt rendered from state the goal is not last; in a transcript more than half of the window stands
-    after it. Without a window that cannot be told, and the goal is last or present.
+    after it. Without a window the latter cannot be told, and the goal is last or present.
     """
-    if goal is None or (unknown and not declared) or not len(prompt):
+    goal = walk.goal
+    if goal is None or (unknown and not declared) or not length:
         return "unknown", None
+    place = walk.at(n)
     held = goal_field(fields) if declared else None
     if place.ident < 0:
         return ("missing" if held is None or held.segment is None else "present"), None
     if held is not None and held.value.strip() != goal.strip():
         return "changed", place.after
-    ids = prompt.ids
-    if ids[-1] == place.ident:
+    if place.index == length - 1:
         return "last", 0
-    if not synthetic and declared and _rendered(lane.tape, place.ident, ids):
+    if not synthetic and declared and walk.rendered(place.ident):
         return "buried", place.after
     if window is not None and not synthetic and place.after > window / 2:
         return "buried", place.after
     return "present", place.after
-
-
-def _rendered(tape: Tape, ident: int, ids: Sequence[int]) -> bool:
-    """Whether the goal stands in a text that was rendered from state: with our heading, or beside another field."""
-    segment = tape.segment(ident)
-    if segment.kind != "goal":
-        return False
-    if segment.head is not None and segment.head.startswith(_HEADING):
-        return True
-    if segment.field is None or segment.where is None or segment.where.span is None:
-        return False
-    record = (segment.where.source, segment.where.offset, segment.where.part)
-    near = ids if len(ids) <= 64 else [*ids[:32], *ids[-32:]]
-    for other in near:
-        if other == ident or tape.field_of(other) is None:
-            continue
-        where = tape.segment(other).where
-        if where is not None and (where.source, where.offset, where.part) == record:
-            return True
-    return False

@@ -34,7 +34,7 @@ def is_marker(text: str | None) -> bool:
 
 
 def pair(passage: Passage) -> dict[int, Pair]:
-    """Id of a piece that left -> what stands in its place now. A new piece pairs with one old piece, a summary with many."""
+    """Id of a piece that left -> what stands in its place now. A new piece pairs with one old, a summary with many."""
     tape = passage.tape
     if not passage.came or not passage.left:
         return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 from agentmem.formats.draft import Declared
 from agentmem.inspect.compare.cause import cause_of, declared_record
@@ -101,10 +102,14 @@ def _pieces(passage: Passage, outcome: Outcome, rest: Sequence[int]) -> None:
         return
     pairs = pair(passage)
     open_: list[Segment] = []
+    tape = passage.tape
     for ident in rest:
+        if passage.goal_stands and KINDS[tape.kinds[ident]] == "goal" and tape.field_of(ident) is None:
+            outcome.spared.append(Spared("goal", "the goal stands elsewhere in the prompt", ident))
+            continue
         found = pairs.get(ident)
         if found is None or not _paired(passage, outcome, found):
-            open_.append(passage.tape.segment(ident) if found is None else found.old)
+            open_.append(tape.segment(ident) if found is None else found.old)
     if not open_:
         return
     boundary = passage.boundary
@@ -151,7 +156,9 @@ def _row(
     tokens = seg.tokens
     if new is not None and cause == "shortened" and tokens is not None and new.tokens is not None:
         tokens = max(0, tokens - new.tokens)
-    what = "plan" if seg.kind == "plan" else "field" if seg.field is not None else "segment"
+    what: Literal["segment", "field", "plan"] = "segment" if seg.field is None else "field"
+    if seg.kind == "plan":
+        what = "plan"
     return Row(
         passage.index, what, title(seg), seg.kind, seg.head, tokens, cause, recorded, seg.id, None, 1, record,
         None if new is None else new.id, False, (seg.id,),
@@ -180,6 +187,7 @@ def _unrecorded(passage: Passage, outcome: Outcome, open_: Sequence[Segment]) ->
     if len(trace) == 1 or (cause == "silent" and len(trace) <= _ROWS):
         outcome.rows.extend(_row(passage, seg, cause, False, None) for seg in trace)
         return
+    trace.sort(key=lambda seg: seg.kind != "user")
     known = [seg.tokens for seg in trace if seg.tokens is not None]
     counts = Counter(seg.kind for seg in trace)
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agentmem.formats.draft import Call, Declared
 from agentmem.model import Boundary, Cause, Drop, Field, Kind, Miss
 from agentmem.tape import Edit, Tape
-
-STANDS = "a value that stands elsewhere"
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +79,8 @@ class Passage:
     """A new run in the same file."""
     live: Callable[[], list[int]] = list
     """Ids of the step's prompt, in order."""
-    counters: Mapping[str, int] = field(default_factory=dict)
+    goal_stands: bool = False
+    """The goal stands in this step's prompt, whatever piece carries it."""
 
 
 @dataclass(slots=True, eq=False)

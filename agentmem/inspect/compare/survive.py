@@ -50,10 +50,10 @@ def survival(
         if body is None or spent > LARGEST:
             continue
         spent += len(body)
-        kind = KINDS[tape.kinds[ident]]
-        had.take(body, kind, tape.segment(ident) if kind == "call" else None)
-        if kind in ("user", "assistant") and body.strip():
-            prose.append((kind == "user", body))
+        origin = KINDS[tape.kinds[ident]]
+        had.take(body, origin, tape.segment(ident) if origin == "call" else None)
+        if origin in ("user", "assistant") and body.strip():
+            prose.append((origin == "user", body))
     fresh = [body for body in (text(ident) for ident in came) if body]
     still: list[str] = []
     size = sum(map(len, fresh))
@@ -100,7 +100,7 @@ def _said(sentence: str, new_words: set[str]) -> bool:
 
 
 def _changed(had: Things, have: Things, fresh: Sequence[str], now: str) -> tuple[tuple[str, str], ...]:
-    """(from, to): identifiers, paths and numbers that left and stand in the new pieces changed by a character or two."""
+    """(from, to): identifiers, paths and numbers that came out in the new pieces changed by a character or two."""
     said = Things()
     for body in fresh:
         said.take(body, "result")
@@ -141,8 +141,8 @@ def near(old: str, new: str, most: int = 2) -> bool:
         spots = [place for place in range(len(old)) if old[place] != new[place]]
         if len(spots) <= most:
             return True
-        first = spots[0]
-        return len(spots) == 2 and spots[1] == first + 1 and old[first] == new[first + 1] and old[first + 1] == new[first]
+        a, b = spots[0], spots[-1]
+        return len(spots) == 2 and b == a + 1 and old[a] == new[b] and old[b] == new[a]
     short, long = sorted((old, new), key=len)
     start = 0
     while start < len(short) and short[start] == long[start]:

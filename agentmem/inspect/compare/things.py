@@ -17,8 +17,10 @@ LARGEST = 4_000_000
 _TOKEN = re.compile(r"[A-Za-z0-9_./:@#%+~\\-]{2,200}")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?%?")
-_EXTENSION = re.compile(r"[\w-]{1,64}\.(?:py|js|ts|tsx|jsx|json|jsonl|md|txt|toml|yaml|yml|rs|go|java|c|h|cpp|rb|sh|sql|html"
-                        r"|css|csv|lock|cfg|ini|env|log|xml|db|sqlite|ipynb|proto|php|kt|swift)")  # fmt: skip
+_EXTENSION = re.compile(
+    r"[\w-]{1,64}\.(?:py|js|ts|tsx|jsx|json|jsonl|md|txt|toml|yaml|yml|rs|go|java|c|h|cpp|rb|sh|sql|html"
+    r"|css|csv|lock|cfg|ini|env|log|xml|db|sqlite|ipynb|proto|php|kt|swift)"
+)
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d\S*|\d{1,2}:\d\d(?::\d\d\S*)?")
 _MUST = re.compile(
     r"\b(?:must|never|always|do not|don't|mustn't|only|required|require|forbidden|prohibited|not allowed|constraint"
@@ -26,7 +28,8 @@ _MUST = re.compile(
     re.IGNORECASE,
 )
 _DECIDED = re.compile(
-    r"\b(?:decided|decision|chose|chosen|we(?:'ll| will) use|going with|instead of|agreed|settled on|opted)\b", re.IGNORECASE
+    r"\b(?:decided|decision|chose|chosen|we(?:'ll| will) use|going with|instead of|agreed|settled on|opted)\b",
+    re.IGNORECASE,
 )
 _COMMAND_LINE = re.compile(r"(?m)^[ \t]{0,4}\$ ([^\n]{2,300})$")
 _COMMAND_NAMES = ("command", "cmd", "script")

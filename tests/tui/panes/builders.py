@@ -189,9 +189,7 @@ def tell() -> tuple[Run, Teller]:
             first_state = t.set_field("facts.order_id", "fact", "A-1041", 9, before=plan, by="get_order", at=3)
             order_id = first_state
         if n == 5:
-            first_state = t.set_field(
-                "facts.parser", "fact", "src/parser.py", 14, before=order_id, by="read", at=4
-            )
+            first_state = t.set_field("facts.parser", "fact", "src/parser.py", 14, before=order_id, by="read", at=4)
         if n == 6:
             t.set_field("facts.failing", "fact", "test_empty_row", 11, before=plan, by="pytest", at=5)
         if n == 8:
@@ -216,7 +214,8 @@ def tell() -> tuple[Run, Teller]:
                           record="by the agent: the test passes")]  # fmt: skip
         if n == 26:
             old = result_of[16]
-            stub = t.piece("result", LEXER[:200] + " …[trimmed, re-run the tool if needed]", 52, tool="read", stub_of=old)
+            short = LEXER[:200] + " …[trimmed, re-run the tool if needed]"
+            stub = t.piece("result", short, 52, tool="read", stub_of=old)
             t.place(stub, t.index(old), 1)
             drops = [drop(n, "result of 16, read src/lexer.py", head=t.segment(old).head, tokens=1_700,
                           cause="shortened", segment=old, stub=stub,

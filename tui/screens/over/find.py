@@ -13,8 +13,8 @@ from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Band
 from ...widgets.strip import lifeline_line
 from ...widgets.timeline import view_axis
-from .ask import Ask
 from ..base import RunBase
+from .ask import Ask
 
 
 def sentence(lifeline: Lifeline) -> str:
@@ -48,7 +48,8 @@ class Found(Band):
         axis = view_axis(view, width)
         if not self.typed:
             names = "  ".join(self.names)
-            return (Line(()), Line((Span(fit(f" fields: {names}" if names else " no fields in this state", width), "label"),)))
+            hint = f" fields: {names}" if names else " no fields in this state"
+            return (Line(()), Line((Span(fit(hint, width), "label"),)))
         if self.lifeline is None:
             return (Line(()), Line((Span(" searching", "label"),)))
         line = lifeline_line(self.typed, self.lifeline, axis, view.cursor[1])

@@ -25,7 +25,8 @@ def help_lines() -> list[Line]:
     lines += [Line((Span(f"  {fit(glyph, 11)}", role, True), Span(WORDS[bit], "label")))
               for bit, (glyph, role) in GLYPHS.items()]  # fmt: skip
     lines += [Line(()), Line((Span(" Lifelines", bold=True),))]
-    lines += [Line((Span(f"  {fit(glyph, 11)}", "text-state"), Span(words, "label"))) for glyph, words in LEVELS.items()]
+    lines += [Line((Span(f"  {fit(glyph, 11)}", "text-state"), Span(words, "label")))
+              for glyph, words in LEVELS.items()]  # fmt: skip
     words = "The palette (ctrl+p) has every command. agentmem show, drops, diff and others print the same as text."
     return [*lines[1:], Line(()), Line((Span(f" {words}", "label"),))]
 

@@ -10,7 +10,8 @@ from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Rows
 from .sheet import Sheet
 
-_STATUS = {"live": ("●", "text-primary"), "ended": ("■", "label"), "stale": ("!", "text-warning"), "unknown": ("?", "label")}
+_STATUS = {"live": ("●", "text-primary"), "ended": ("■", "label"), "stale": ("!", "text-warning"),
+           "unknown": ("?", "label")}  # fmt: skip
 
 
 class RunRows(Rows):

@@ -40,8 +40,8 @@ class FoldTarget:
 
 def piece_line(
     width: int, word: str, tokens: str, text: str, *, edge: str | None = None, glyph: str = "",
-    word_role: str = "label", role: str = "foreground", note: str = "",
-    note_role: str = "label", fill: str | None = None, bold: bool = False, strike: bool = False, target: object = None, alarm: bool = False,
+    word_role: str = "label", role: str = "foreground", note: str = "", note_role: str = "label",
+    fill: str | None = None, bold: bool = False, strike: bool = False, target: object = None, alarm: bool = False,
 ) -> Line:  # fmt: skip
     """One row in the columns of the prompt. `edge`: role of the bar left of it; a `glyph` takes its place.
 
@@ -110,10 +110,10 @@ def entry_line(entry: Entry, width: int) -> Line:
         return row((Span(" " * TEXT_AT), Span(clean(entry.text, width), "text-error")), width, fill="error-muted")
     if entry.sort == "was":
         return piece_line(
-            width, word_of(entry.word), thousands(entry.tokens), clean(entry.text, width), glyph=entry.glyph, role="label",
-            note=entry.note, strike=True, word_role="text-warning" if entry.glyph else "label",
+            width, word_of(entry.word), thousands(entry.tokens), clean(entry.text, width), glyph=entry.glyph,
+            role="label", note=entry.note, strike=True, word_role="text-warning" if entry.glyph else "label",
         )  # fmt: skip
-    tokens = "" if entry.sort == "part" and entry.tokens is None else thousands(entry.tokens)
+    tokens = "" if entry.sort in ("part", "same") and entry.tokens is None else thousands(entry.tokens)
     target = FoldTarget() if entry.sort == "fold" else None
     return piece_line(
         width, entry.word, tokens, clean(entry.text, width), edge="trace" if entry.sort == "fold" else None,
@@ -154,9 +154,17 @@ def goal_lines(
     for place, part in enumerate(first):
         lines.append(
             piece_line(
-                width, "GOAL" if place == 0 else "", thousands(tokens) if place == 0 else "", part,
-                edge="error" if missing else "state", word_role="text-error" if missing else "text-state", bold=True,
-                note=note if place == 0 else "", note_role=role, fill=fill, strike=missing,
+                width,
+                "GOAL" if place == 0 else "",
+                thousands(tokens) if place == 0 else "",
+                part,
+                edge="error" if missing else "state",
+                word_role="text-error" if missing else "text-state",
+                bold=True,
+                note=note if place == 0 else "",
+                note_role=role,
+                fill=fill,
+                strike=missing,
             )
         )
     return tuple(lines)

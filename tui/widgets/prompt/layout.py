@@ -17,7 +17,9 @@ from rich.cells import get_character_cell_size, set_cell_size
 from agentmem.safe import block
 
 TAB = 4
-_ODD = re.compile("[^\x00-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2070-\u218f\u2190-\u2211\u2500-\u25fc]")
+_ODD = re.compile(
+    "[^\x00-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u218f\u2190-\u2211\u2500-\u25fc]"
+)
 """Characters that need not be one cell wide."""
 _CELLWISE_LIMIT = 60_000
 """Code points in odd lines up to which they are wrapped by cells, one by one."""

@@ -75,10 +75,7 @@ class PromptPane(Pane):
             return []
         if self.sheet is None:
             return said("No such step in this run any more: its history was rewritten.", width)
-        step = self.sheet.step
-        if step.prompt.provenance == "partial":
-            return said(f"Unknown: this format keeps no prompt for step {step.number}.", width)
-        return said("The prompt of this step is empty.", width)
+        return said("Nothing changed.", width)
 
     def head(self, width: int) -> tuple[Line, ...]:
         if self.sheet is None or self.sheet.context.width >= 100:
@@ -141,6 +138,19 @@ class PromptPane(Pane):
         if start is None:
             return False
         self.changed("keep", start)
+        return True
+
+    def back(self) -> bool:
+        """Esc: close what is open, then the fold."""
+        if self._opening.keys:
+            self._opening.keys.clear()
+        elif self._opening.unfolded:
+            self._opening.unfolded = False
+        else:
+            return False
+        if self.sheet is not None:
+            self.sheet.again()
+        self.changed("end")
         return True
 
     def _selected(self) -> Row | None:

@@ -5,7 +5,7 @@ The fold takes the middle, as much as is needed for both ends to be seen; never 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,11 +39,19 @@ Row = int | Entry
 
 
 def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str], steps: Sequence[Step],
-          room: int, unfolded: bool) -> list[Row]:  # fmt: skip
-    """The rows of the whole view for `room` lines; `unfolded`: the reader opened the fold."""
+          room: int, unfolded: bool, opened: Collection[int] = ()) -> list[Row]:  # fmt: skip
+    """The rows of the whole view for `room` lines; `unfolded`: the reader opened the fold; `opened`: keys of pieces
+    that are open, which no fold hides."""
     saw: list[Row] = [
         Entry("unknown", word=kind, text=f"{words}: not in this file") for kind, words in unknown_parts(unknown, seen)
     ]
+    if not seen.ids:
+        words = (
+            f"Unknown: this format keeps no prompt for step {step.number}."
+            if step.prompt.provenance == "partial"
+            else "The prompt of this step is empty."
+        )
+        saw.append(Entry("unknown", word="saw", text=words))
     anchored = len(seen.ids) - 1 if seen.ids and seen.kind(seen.ids[-1]) == "goal" else None
     at = 0
     for ghost in silent:
@@ -56,7 +64,7 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
     after = parts(step)
     if unfolded:
         return saw + after
-    return fold(saw, seen, steps, room - len(after)) + after
+    return fold(saw, seen, steps, room - len(after), opened) + after
 
 
 def parts(step: Step) -> list[Row]:
@@ -82,11 +90,11 @@ def ghost_entry(drop: Drop, step: Step) -> Entry:
     return Entry("ghost", drop=drop, glyph="▲", note=note, tokens=drop.tokens)
 
 
-def fold(rows: list[Row], seen: Seen, steps: Sequence[Step], room: int) -> list[Row]:
+def fold(rows: list[Row], seen: Seen, steps: Sequence[Step], room: int, opened: Collection[int] = ()) -> list[Row]:
     """`rows` with their middle folded so that they take `room` lines, if they can."""
     if len(rows) <= max(room, 1):
         return rows
-    must = [_must(row, seen) for row in rows]
+    must = [_must(row, seen, opened) for row in rows]
     head = 0
     while head < min(4, len(rows)) and _head(rows[head], seen):
         head += 1
@@ -134,9 +142,10 @@ def _tail(must: Sequence[bool], head: int, room: int) -> int:
     return min(max(best, FEWEST_AT_END), total - head)
 
 
-def _must(row: Row, seen: Seen) -> bool:
+def _must(row: Row, seen: Seen, opened: Collection[int]) -> bool:
     if isinstance(row, int):
-        return seen.kind(row) == "error"
+        segment = seen.segment(row)
+        return segment.kind == "error" or segment.key in opened
     return row.glyph in ("▲", "✗")
 
 

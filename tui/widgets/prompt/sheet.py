@@ -77,7 +77,9 @@ class Sheet:
             self.rows = self.view.rows
         else:
             steps = () if self.index is None else self.index.steps
-            self.rows = whole(self.step, self.seen, self.ghosts, self.run.unknown, steps, room, self.opening.unfolded)
+            opening = self.opening
+            self.rows = whole(self.step, self.seen, self.ghosts, self.run.unknown, steps, room, opening.unfolded,
+                              opening.keys)  # fmt: skip
         self.starts = []
         at = 0
         for one in self.rows:

@@ -1,0 +1,112 @@
+"""What commands share: their arguments, the run they read, and the one line for what goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+from agentmem import safe
+from agentmem.cli.output import error
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.inspect.discover import NoRuns
+from agentmem.inspect.open import Opened, SeveralRuns, open_run
+from agentmem.model import Lane, Run, Step
+from agentmem.tokens import DEFAULT, NAMES, UnknownCounter, counter
+
+
+class Refused(Exception):
+    """A usage error or a wish that cannot be met; the message is one line."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} (see `{self.prog} --help`)")
+
+
+def guarded(run: Callable[[list[str]], int], name: str, arguments: list[str]) -> int:
+    """Run a command; what it refuses becomes one line on standard error and exit code 2."""
+    try:
+        return run(arguments)
+    except (Refused, Unreadable, NoRuns, SeveralRuns, UnknownCounter) as wrong:
+        error(str(wrong))
+        return 2
+    except NotYet as wrong:
+        error(f"{wrong}")
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser(name: str, what: str, *, path: bool = True, follow: bool = False) -> Parser:
+    """A parser with the options that go with every command that reads a run."""
+    made = Parser(prog=f"agentmem {name}", description=what, allow_abbrev=False)
+    made.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    if not path:
+        return made
+    made.add_argument("path", nargs="?", default="", metavar="PATH", help="a file, a folder or a glob")
+    made.add_argument("--run", metavar="ID", help="which run, where PATH holds several")
+    made.add_argument("--lane", metavar="LANE", help="a lane: main, a subagent's id, branch-1")
+    made.add_argument("--window", type=positive, metavar="N", help="tokens of the model's window")
+    made.add_argument("--counter", default=DEFAULT, metavar="NAME", help=f"token counter: {', '.join(NAMES)}")
+    made.add_argument("--no-history", action="store_true", help="only what the file holds now")
+    if follow:
+        made.add_argument("--follow", action="store_true", help="print again as it grows")
+    return made
+
+
+def positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{value} is not above zero")
+    return value
+
+
+def opened(args: argparse.Namespace) -> Opened:
+    """The run that the arguments name."""
+    counter(args.counter)
+    keeper = None
+    if not args.no_history:
+        from agentmem.inspect.history import reading
+
+        keeper = reading()
+    return open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper)
+
+
+def each(args: argparse.Namespace, source: Opened) -> Iterator[Run]:
+    """The run now, and with --follow again whenever it changed."""
+    yield source.run
+    while getattr(args, "follow", False):
+        time.sleep(0.1)
+        if source.refresh():
+            yield source.run
+
+
+def lane_of(run: Run, name: str | None) -> Lane:
+    """The lane of that id, main by default. Raises Refused."""
+    try:
+        return run.lane(name) if name else run.main
+    except KeyError as wrong:
+        raise Refused(f"{run.path}: {wrong.args[0]}") from None
+
+
+def step_of(run: Run, lane: Lane, number: int) -> Step:
+    """The step of that number (its own where the file has one). Raises Refused with what there is."""
+    for step in lane.steps:
+        if step.number == number:
+            return step
+    if not lane.steps:
+        raise Refused(f"{run.path}: no steps in lane {safe.name(lane.id)}")
+    first, last = lane.steps[0].number, lane.steps[-1].number
+    raise Refused(f"{run.path}: no step {number} in lane {safe.name(lane.id)}; there are {first} to {last}")

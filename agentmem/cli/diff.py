@@ -1,0 +1,39 @@
+"""`agentmem diff PATH --from N --to M`: two prompts of a lane against each other."""
+
+from __future__ import annotations
+
+from agentmem.cli import shapes
+from agentmem.cli.common import lane_of, opened, parser, step_of
+from agentmem.cli.output import document, size, table, text
+from agentmem.inspect.difference import difference
+
+
+def run(arguments: list[str]) -> int:
+    asked = parser("diff", "Two steps of a run against each other.")
+    asked.add_argument("--from", dest="first", type=int, required=True, metavar="N", help="the earlier step")
+    asked.add_argument("--to", dest="last", type=int, required=True, metavar="M", help="the later step")
+    args = asked.parse_args(arguments)
+    source = opened(args)
+    lane = lane_of(source.run, args.lane)
+    before, after = step_of(source.run, lane, args.first), step_of(source.run, lane, args.last)
+    found = difference(before.prompt, after.prompt)
+    added = [one.now for one in found.changes if one.sort == "added" and one.now is not None]
+    gone = [one.was for one in found.changes if one.sort == "gone" and one.was is not None]
+    pairs = [(one.was, one.now) for one in found.changes if one.was is not None and one.now is not None]
+    if args.json:
+        document("diff", {
+            "from": before.number, "to": after.number, "lane": lane.id,
+            "added": [shapes.segment(one, source.text(one)) for one in added],
+            "gone": [shapes.segment(one, source.text(one)) for one in gone],
+            "shortened": [{"was": shapes.segment(was, source.text(was)), "now": shapes.segment(now, source.text(now))}
+                          for was, now in pairs],
+            "kept": found.kept, "kept_tokens": found.kept_tokens,
+        })  # fmt: skip
+        return 0
+    rows = [("  kept", f"{found.kept} pieces", size(found.kept_tokens), "")]
+    rows += [("+ added", one.kind, size(one.tokens), one.head or "") for one in added]
+    rows += [("− gone", one.kind, size(one.tokens), one.head or "") for one in gone]
+    rows += [("~ was", was.kind, size(was.tokens), was.head or "") for was, _ in pairs]
+    rows += [("~ now", now.kind, size(now.tokens), now.head or "") for _, now in pairs]
+    text([f"step {before.number} to {after.number} of {lane.id}", *table(rows, right=(2,))])
+    return 0

@@ -1,0 +1,68 @@
+"""`agentmem drops PATH`: what left the prompt or the state, by name, with cause and consequence."""
+
+from __future__ import annotations
+
+from agentmem.cli import shapes
+from agentmem.cli.common import lane_of, opened, parser
+from agentmem.cli.output import document, size, table, text
+from agentmem.cli.show import drop_text
+from agentmem.model import Drop, Run, Survival
+
+
+def run(arguments: list[str]) -> int:
+    asked = parser("drops", "What left the prompt or the state, by name, with cause and consequence.")
+    args = asked.parse_args(arguments)
+    source = opened(args)
+    value = source.run
+    lanes = (lane_of(value, args.lane),) if args.lane else value.lanes
+    drops = [drop for lane in lanes for step in lane.steps for drop in step.drops]
+    survivals = [one for one in value.survivals if any(one.lane == lane.id for lane in lanes)]
+    if args.json:
+        document("drops", {
+            "drops": [shapes.drop(drop, drop_text(source, drop)) for drop in drops],
+            "boundaries": [shapes.survival(one) for one in survivals],
+            "unknown": cannot_tell(value),
+        })  # fmt: skip
+        return 0
+    text(rows(value, drops, survivals))
+    return 0
+
+
+def cannot_tell(value: Run) -> list[str]:
+    """Why some drops cannot be known, in words; empty where all can."""
+    why = []
+    if value.provenance == "partial":
+        why.append("what the model saw is not in this file")
+    if value.provenance != "exact" and value.format == "messages":
+        why.append("a list does not tell what was trimmed before it was saved")
+    why.extend(f"steps {gap.after + 1} to {gap.before - 1} were not seen" for gap in value.gaps)
+    return why
+
+
+def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
+    """Unrecorded ones first, newest first; under each the call that missed it."""
+    out: list[str] = []
+    steps = sum(len(lane.steps) for lane in value.lanes)
+    if not drops:
+        out.append(f"No drops in {steps} steps.")
+    ordered = sorted(drops, key=lambda drop: (not drop.alarming, drop.recorded, -drop.step))
+    for drop in ordered:
+        glyph = "▲" if drop.alarming else "~" if drop.cause == "shortened" else "−" if drop.recorded else "·"
+        back = "" if drop.returned_at is None else f", back at {drop.returned_at}"
+        count = f" ({drop.count} pieces)" if drop.count > 1 else ""
+        record = drop.record or ("recorded" if drop.recorded else "nobody recorded it")
+        out.append(
+            f"{glyph} {drop.cause:<11} step {drop.step:>4}  {drop.what} {drop.name}{count}: {drop.head or '?'}"
+            f"  [{size(drop.tokens)} tokens, last in {drop.last_step}{back}; {record}]"
+        )
+        out.extend(f"    needed at {miss.step} by {miss.tool}: {miss.error}" for miss in drop.missed_by)
+    for one in survivals:
+        edge = one.boundary
+        silent = "" if edge.recorded else ", nobody recorded it"
+        opaque = ", opaque: cannot be checked" if edge.opaque else ""
+        out += ["", f"▼ {edge.kind} at {one.step}: {size(edge.before)} -> {size(edge.after)} tokens{silent}{opaque}"]
+        out += table([(f"    {name}", f"{kept} of {total}") for name, (kept, total) in one.kept.items()])
+        out += [f"    lost {lost.kind}: {lost.text}" for lost in one.lost[:20]]
+        out += [f"    changed: {a} -> {b}" for a, b in one.changed]
+    out += [f"cannot tell: {why}" for why in cannot_tell(value)]
+    return out

@@ -1,0 +1,52 @@
+"""`agentmem ledger PATH`: attempts, cycles, and waiting told apart from loops."""
+
+from __future__ import annotations
+
+from agentmem.cli import shapes
+from agentmem.cli.common import lane_of, opened, parser
+from agentmem.cli.output import document, size, table, text
+from agentmem.model import Attempt, Cycle, Run, Waiting
+
+
+def run(arguments: list[str]) -> int:
+    asked = parser("ledger", "Attempts, cycles, and waiting told apart from loops.")
+    args = asked.parse_args(arguments)
+    value = opened(args).run
+    lanes = {lane_of(value, args.lane).id} if args.lane else {lane.id for lane in value.lanes}
+    attempts = [one for lane in value.lanes if lane.id in lanes for step in lane.steps for one in step.attempts]
+    cycles = [one for one in value.cycles if one.lane in lanes]
+    waits = [one for one in value.waiting if one.lane in lanes]
+    if args.json:
+        document("ledger", {
+            "attempts": [shapes.attempt(one) for one in attempts], "cycles": [shapes.cycle(one) for one in cycles],
+            "waiting": [shapes.waiting(one) for one in waits], "results_known": value.results_known,
+        })  # fmt: skip
+        return 0
+    text(rows(value, attempts, cycles, waits))
+    return 0
+
+
+def span(steps: tuple[int, ...]) -> str:
+    return ", ".join(map(str, steps)) if len(steps) <= 8 else f"{steps[0]} to {steps[-1]} ({len(steps)} steps)"
+
+
+def rows(value: Run, attempts: list[Attempt], cycles: list[Cycle], waits: list[Waiting]) -> list[str]:
+    out = []
+    if not value.results_known:
+        out.append("cannot tell: results are not in this file")
+    elif not cycles:
+        out.append(f"No repeats in {len(attempts)} attempts.")
+    for one in cycles:
+        state = "still turning" if one.ended_at is None else f"over at {one.ended_at}"
+        out.append(
+            f"↻ {one.kind}  period {one.period}  {one.count} times  steps {span(one.steps)}  {size(one.tokens)} tokens"
+            f"  named at {one.warned_at}, {state}"
+        )
+        out += [f"    {chr(65 + index % 26)} {tool}" for index, tool in enumerate(one.tools)]
+        if one.detail:
+            out.append(f"    {one.detail}")
+    for wait in waits:
+        out.append(f"z waiting  {wait.tool}  {wait.count} times  steps {span(wait.steps)}  {size(wait.tokens)} tokens")
+    shown = [(str(one.step), one.tool, one.arguments[:60], one.outcome, (one.error or one.result_head or "")[:60])
+             for one in reversed(attempts)]  # fmt: skip
+    return [*out, "", *table([("step", "tool", "arguments", "outcome", "result"), *shown], right=(0,))]

@@ -1,0 +1,40 @@
+"""`agentmem lifeline PATH TEXT`: where a text stood, step by step."""
+
+from __future__ import annotations
+
+from agentmem.cli.common import Refused, lane_of, opened, parser
+from agentmem.cli.output import document, encodable, text
+from agentmem.inspect.lifelines import text_lifeline
+from agentmem.model import Lifeline
+
+
+def run(arguments: list[str]) -> int:
+    asked = parser("lifeline", "Where a text stood, step by step.")
+    asked.add_argument("text", metavar="TEXT", help="the text to follow")
+    args = asked.parse_args(arguments)
+    if not args.text:
+        raise Refused("lifeline: the text is empty")
+    source = opened(args)
+    lane = lane_of(source.run, args.lane)
+    found = text_lifeline(
+        source.run, lane.id, args.text, lambda ident: source.text(source.segment(lane.id, ident))
+    )
+    if args.json:
+        document("lifeline", {
+            "text": encodable(args.text), "lane": lane.id, "steps": len(lane.steps),
+            "present": [list(pair) for pair in found.present],
+            "changed": [{"step": step, "to": encodable(to)} for step, to in found.changed],
+            "needed": list(found.needed), "said": list(found.said),
+        })  # fmt: skip
+        return 0
+    text([found.levels, sentence(found, len(lane.steps))])
+    return 0
+
+
+def sentence(found: Lifeline, steps: int) -> str:
+    if not found.present:
+        told = f"said by the model at {', '.join(map(str, found.said))}, " if found.said else ""
+        return f"{told}in no prompt of {steps} steps"
+    ranges = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found.present)
+    needed = f", needed at {', '.join(map(str, found.needed))}" if found.needed else ""
+    return f"in the prompt {ranges}{needed}"

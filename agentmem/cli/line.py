@@ -1,0 +1,23 @@
+"""`agentmem line [PATH]`: one line of at most 80 cells for a status bar."""
+
+from __future__ import annotations
+
+from agentmem import safe
+from agentmem.cli.common import opened, parser
+from agentmem.cli.output import document, text
+from agentmem.inspect.discover import find
+from agentmem.inspect.status_line import status_line
+
+
+def run(arguments: list[str]) -> int:
+    asked = parser("line", "One line for a status bar; of several runs the one that changed last.")
+    args = asked.parse_args(arguments)
+    if args.run is None:
+        newest = find([args.path] if args.path else [])[0]
+        args.path, args.run = newest.path, None
+    shown = safe.line(status_line(opened(args).run))
+    if args.json:
+        document("line", {"line": shown})
+    else:
+        text([shown])
+    return 0

@@ -1,0 +1,113 @@
+"""A run in the making (`RunDraft`) -> the immutable `Run` that every screen and command shows, anew as it grows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from agentmem.formats.draft import LaneDraft, RunDraft
+from agentmem.inspect.compare.row import Spared
+from agentmem.inspect.lane import LaneAssembly, Setting
+from agentmem.inspect.texts import Texts
+from agentmem.inspect.window_table import window_of
+from agentmem.model import Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
+from agentmem.tape import Tape
+
+LIVE_SECONDS = 600.0
+"""A run whose file changed so recently is live."""
+PENDING_SECONDS = 86_400.0
+"""A call without a result keeps a run live for so long."""
+
+
+class Assembler:
+    """Turns one draft into `Run` values. `window`: given by the person, used where neither file nor model tells."""
+
+    def __init__(
+        self, draft: RunDraft, texts: Texts, *, window: int | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._draft, self._texts, self._given, self._clock = draft, texts, window, clock
+        self._lanes: dict[str, LaneAssembly] = {}
+
+    def run(self, changed: bool = True) -> Run:
+        """The run as it stands. Freezes only what the reader touched since the last call. `changed` False: the reader
+        says that nothing was touched, and only status and notices may differ."""
+        draft = self._draft
+        window, source = self._window()
+        setting = Setting(
+            draft.goal, draft.goal_declared, draft.goal_unknown, window, draft.provenance, draft.synthetic
+        )
+        lanes: list[Lane] = []
+        cycles: list[Cycle] = []
+        waiting: list[Waiting] = []
+        survivals: list[Survival] = []
+        for ident, lane in draft.lanes.items():
+            assembly = self._lanes.get(ident)
+            if assembly is None:
+                assembly = self._lanes[ident] = LaneAssembly(lane, self._texts, draft.count, self._tape)
+            lanes.append(assembly.lane(setting, draft.finished))
+            cycles.extend(assembly.cycles)
+            waiting.extend(assembly.waiting)
+            survivals.extend(assembly.survivals)
+        unknown_goal = draft.goal_unknown and not draft.goal_declared
+        status = self._status()
+        return Run(
+            draft.id, draft.path, draft.format, draft.provenance, None if unknown_goal else draft.goal,
+            draft.goal_declared, tuple(lanes), self._gaps(), tuple(draft.problems), status, draft.counter, window,
+            source, draft.model, tuple(cycles), tuple(waiting), tuple(survivals), draft.synthetic, draft.changed_at,
+            self._pending() if status == "live" else None, draft.notice, draft.results_known, draft.unknown,
+        )  # fmt: skip
+
+    def spared(self, lane: str, n: int) -> tuple[Spared, ...]:
+        """What left at that step and is no drop, and why not."""
+        assembly = self._lanes.get(lane)
+        return assembly.spared.get(n - 1, ()) if assembly is not None else ()
+
+    def _tape(self, lane: str) -> Tape | None:
+        found = self._draft.lanes.get(lane)
+        return found.tape if found is not None else None
+
+    def _window(self) -> tuple[int | None, WindowSource]:
+        draft = self._draft
+        if draft.window is not None:
+            return draft.window, "declared" if draft.window_source == "unknown" else draft.window_source
+        known = window_of(draft.model)
+        if known is not None:
+            return known, "model"
+        return (self._given, "given") if self._given is not None else (None, "unknown")
+
+    def _gaps(self) -> tuple[Gap, ...]:
+        """Gaps that the reader tells, and those of steps that say how many are missing before them."""
+        draft = self._draft
+        told = {(gap.lane, gap.before) for gap in draft.gaps}
+        out = list(draft.gaps)
+        for lane in draft.lanes.values():
+            for index in self._lanes[lane.id].gaps:
+                step = lane.steps[index]
+                number = self._lanes[lane.id].number
+                before = number(index)
+                if (lane.id, before) not in told:
+                    after = number(index - 1) if index > 0 else before - step.gap - 1
+                    out.append(Gap(lane.id, after, before, step.gap, "not in what was seen"))
+        return tuple(out)
+
+    def _status(self) -> RunStatus:
+        draft = self._draft
+        if draft.finished:
+            return "ended"
+        if draft.changed_at is None:
+            return "unknown"
+        age = self._clock() - draft.changed_at
+        pending = any(lane.pending for lane in draft.lanes.values())
+        return "live" if age <= (PENDING_SECONDS if pending else LIVE_SECONDS) else "stale"
+
+    def _pending(self) -> tuple[str, float | None] | None:
+        """What a live run waits for: the first call without a result, else the model if it is its turn."""
+        lane: LaneDraft = self._draft.main
+        if lane.steps:
+            for call in lane.steps[-1].calls:
+                if not call.answered:
+                    return call.tool, call.started if call.started is not None else lane.steps[-1].at
+        if not lane.open:
+            return None
+        ended = [call.ended for call in lane.steps[-1].calls if call.ended is not None] if lane.steps else []
+        return "model", max(ended) if ended else self._draft.changed_at

@@ -1,0 +1,155 @@
+"""Which runs there are: files, folders, globs, or what known agents keep for this folder. Nothing is parsed whole."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentmem.formats import Format, formats, recognise
+from agentmem.formats.source import Unreadable
+from agentmem.model import RunInfo, RunStatus
+
+LIVE_SECONDS = 600.0
+"""A file that changed within this time is taken for live until its run says that it ended."""
+_SIDE_FILES = (".steps.jsonl", ".lock", ".tmp", ".meta.json")
+_ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
+_MOST_FILES = 20_000
+
+
+class NoRuns(Exception):
+    """Nothing to show; the message is one line that says what was looked for and where."""
+
+
+def is_side_file(path: Path) -> bool:
+    """Whether a file belongs to another run's files and is no run itself."""
+    name = path.name
+    if name.endswith(".steps.jsonl"):
+        return path.with_name(name.removesuffix(".steps.jsonl") + ".json").exists()
+    return name.startswith(".") or name.endswith(_SIDE_FILES)
+
+
+def expand(target: str) -> Iterator[Path]:
+    """Files of a target: itself, those of a folder (and of `runs` in it), those that a glob names. Links that lead out
+    of a folder are not followed. Raises Unreadable naming the target."""
+    path = Path(target)
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        if glob.has_magic(target):
+            found = sorted(glob.glob(target, recursive=True))
+            if not found:
+                raise NoRuns(f"{target}: no file matches") from None
+            for name in found:
+                if Path(name).is_file() and not is_side_file(Path(name)):
+                    yield Path(name)
+            return
+        reason = "no permission" if isinstance(error, PermissionError) else "no such file or folder"
+        raise Unreadable(f"{target}: {reason}") from None
+    if stat.S_ISDIR(mode):
+        if any(known.recognise(path, b"") for known in formats()):
+            yield path
+            return
+        yield from _folder(path)
+    else:
+        yield path
+
+
+def _folder(path: Path) -> Iterator[Path]:
+    count = 0
+    try:
+        for entry in _entries(path):
+            count += 1
+            if count > _MOST_FILES:
+                return
+            yield entry
+    except PermissionError:
+        raise Unreadable(f"{path}: no permission") from None
+    runs = path / "runs"
+    if count == 0 and runs.is_dir():
+        yield from _folder(runs)
+
+
+def _entries(path: Path) -> Iterator[Path]:
+    root = os.path.realpath(path)
+    with os.scandir(path) as found:
+        for entry in found:
+            file = Path(entry.path)
+            if not entry.name.endswith(_ENDINGS) or is_side_file(file):
+                continue
+            if entry.is_symlink() and not os.path.realpath(entry.path).startswith(root + os.sep):
+                continue
+            if entry.is_file():
+                yield file
+
+
+def describe(path: Path, known: Format | None = None) -> list[RunInfo]:
+    """Rows of the list for one file: one, or several for a store of several runs. Trouble is a row's `problem`."""
+    try:
+        at = os.stat(path).st_mtime
+    except OSError as error:
+        return [RunInfo(path.name, str(path), "?", None, problem=(error.strerror or "unreadable").lower())]
+    try:
+        known = known or recognise(path)
+    except Unreadable as error:
+        return [RunInfo(path.name, str(path), "?", at, problem=str(error).rpartition(": ")[2])]
+    if known is None:
+        return [RunInfo(path.name, str(path), "?", at, problem="format not recognised")]
+    try:
+        if known.runs is not None:
+            return list(known.runs(path))
+        if known.peek is not None:
+            info = known.peek(path)
+            return [info if info.status != "unknown" else replace(info, status=_status(info.at or at))]
+    except Unreadable as error:
+        return [RunInfo(path.name, str(path), known.name, at, problem=str(error).rpartition(": ")[2])]
+    name = path.name
+    for ending in (".steps.jsonl", *_ENDINGS):
+        name = name.removesuffix(ending)
+    return [RunInfo(name or path.name, str(path), known.name, at, _status(at))]
+
+
+def _status(at: float) -> RunStatus:
+    return "live" if time.time() - at < LIVE_SECONDS else "stale"
+
+
+def places(folder: Path) -> Iterator[Path]:
+    """`runs/` here, and where known agents keep transcripts of work in this folder."""
+    runs = folder / "runs"
+    if runs.is_dir():
+        yield from _folder(runs)
+    for known in formats():
+        if known.places is not None:
+            yield from known.places(folder)
+
+
+def find(targets: Sequence[str]) -> list[RunInfo]:
+    """Runs of these targets, newest change first; of no target, what is found for this folder.
+
+    Files in a folder that no reader knows are left out, unless nothing else is there. Raises Unreadable, NoRuns.
+    """
+    rows: list[RunInfo] = []
+    seen: set[str] = set()
+    files: Iterable[Path] = places(Path.cwd()) if not targets else (f for target in targets for f in expand(target))
+    for path in files:
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            rows.extend(describe(path))
+    rows.sort(key=lambda row: -(row.at or 0.0))
+    if not rows:
+        raise NoRuns(nothing(targets))
+    known = [row for row in rows if row.problem is None]
+    return known if known and len(rows) > 1 else rows
+
+
+def nothing(targets: Sequence[str]) -> str:
+    """One line that says what was looked for and where."""
+    if targets:
+        return f"{', '.join(targets)}: no run of a known format in it"
+    asked = [known.title for known in formats() if known.places is not None]
+    return f"no runs in {Path.cwd() / 'runs'}" + (f", and none kept here by {', '.join(asked)}" if asked else "")

@@ -1,0 +1,114 @@
+"""One run, opened for a command: its value, whole texts on request, and a look again where it is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from agentmem.formats import recognise
+from agentmem.formats.draft import RunDraft
+from agentmem.formats.reader import Format, Keeper, Options
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.inspect.assemble import Assembler
+from agentmem.inspect.discover import NoRuns, find
+from agentmem.inspect.texts import Texts
+from agentmem.model import Run, RunInfo, Segment
+
+
+class SeveralRuns(Exception):
+    """A target holds several runs and none was chosen; `runs` lists them."""
+
+    def __init__(self, target: str, runs: Sequence[RunInfo]) -> None:
+        shown = ", ".join(run.id for run in runs[:12])
+        more = f" and {len(runs) - 12} more" if len(runs) > 12 else ""
+        super().__init__(f"{target} holds {len(runs)} runs; choose one with --run: {shown}{more}")
+        self.runs = tuple(runs)
+
+
+class Opened:
+    """A reader with its run. `refresh` looks again; values given out before stay as they are."""
+
+    def __init__(self, path: Path, known: Format, options: Options, *, window: int | None = None) -> None:
+        self._path = path
+        self._options = options
+        self._window = window
+        self._reader = known.open(path, options)
+        self._draft: RunDraft | None = None
+        self._reader.refresh()
+        self._assemble()
+
+    def _assemble(self) -> None:
+        if self._draft is not self._reader.draft:
+            self._draft = self._reader.draft
+            self._texts = Texts(self._reader, self._options.keeper or getattr(self._reader, "keeper", None))
+            self._assembler = Assembler(self._draft, self._texts, window=self._window)
+        self.run: Run = self._assembler.run()
+
+    def refresh(self) -> bool:
+        """Read what is new. True if the run changed; `run` is then a new value."""
+        changed = self._reader.refresh()
+        if changed:
+            self._assemble()
+        return changed
+
+    def grew_older(self) -> bool:
+        """Look at the clock only: True if the run's status is another now (a live run that went quiet)."""
+        before = (self.run.status, self.run.pending)
+        self.run = self._assembler.run()
+        return (self.run.status, self.run.pending) != before
+
+    def watched(self) -> Iterable[Path]:
+        """Folders whose changes matter to this run."""
+        return self._reader.watched()
+
+    def text(self, segment: Segment) -> str | None:
+        """Whole text of a piece; None if it is unknown or no longer the same in the file."""
+        return self._texts.of(segment)
+
+    def raw(self, segment: Segment) -> bytes | None:
+        """Bytes of the record that holds a piece."""
+        return None if segment.where is None else self._texts.raw(segment.where)
+
+    def segment(self, lane_id: str, ident: int) -> Segment:
+        """The piece of that id. Raises KeyError for an unknown lane."""
+        assert self._draft is not None
+        return self._draft.lanes[lane_id].tape.segment(ident)
+
+
+def choose(target: str, run_id: str | None) -> RunInfo:
+    """The one run of a target. Raises Unreadable, NoRuns, SeveralRuns."""
+    rows = find([target] if target else [])
+    if run_id is not None:
+        named = [row for row in rows if row.id == run_id] or [row for row in rows if row.id.startswith(run_id)]
+        if len(named) != 1:
+            ids = ", ".join(row.id for row in (named or rows)[:12])
+            raise NoRuns(f"{target}: {'no run' if not named else 'more than one run'} {run_id}; there are {ids}")
+        rows = named
+    if len(rows) > 1:
+        raise SeveralRuns(target or "this folder", rows)
+    if rows[0].problem is not None:
+        raise Unreadable(f"{rows[0].path}: {rows[0].problem}")
+    return rows[0]
+
+
+def open_run(
+    target: str, run_id: str | None = None, *, counter: str = "chars4", window: int | None = None,
+    keeper: Keeper | None = None,
+) -> Opened:  # fmt: skip
+    """Open the run of a target. Raises Unreadable or NotYet for what cannot be read, NoRuns, SeveralRuns, all with one
+    line that names the file and the reason; UnknownCounter."""
+    return open_info(choose(target, run_id), counter=counter, window=window, keeper=keeper)
+
+
+def open_info(
+    info: RunInfo, *, counter: str = "chars4", window: int | None = None, keeper: Keeper | None = None
+) -> Opened:
+    """Open a run of the list. Raises Unreadable, NotYet."""
+    path = Path(info.path)
+    known = recognise(path)
+    if known is None:
+        raise Unreadable(f"{path}: format not recognised")
+    return Opened(path, known, Options(counter, info.id if known.runs else None, keeper), window=window)
+
+
+__all__ = ["NoRuns", "NotYet", "Opened", "SeveralRuns", "Unreadable", "choose", "find", "open_info", "open_run"]

@@ -1,0 +1,120 @@
+"""What may stand in the place of our files, and who may read them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from agentmem.checkpoint.recorder import history, load, record
+from agentmem.checkpoint.store import CheckpointError, SaveError
+from tests.checkpoint.helpers import as_nobody, message, names, open_folder, posix, some_steps
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_files_and_folders_are_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    old = os.umask(umask)
+    try:
+        some_steps(tmp_path / "a" / "runs")
+    finally:
+        os.umask(old)
+    folders = (tmp_path / "a", tmp_path / "a" / "runs")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in folders] == [0o700, 0o700]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders[1].iterdir()} == {0o600}
+
+
+@posix
+def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "runs").symlink_to(tmp_path / "real")
+    run = record("r", folder=tmp_path / "runs")
+    with pytest.raises(CheckpointError, match="runs: is a symbolic link"):
+        run.save([message(0)])
+    assert names(tmp_path / "real") == []
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("x")
+    with pytest.raises(CheckpointError, match="runs"):
+        record("r", folder=tmp_path / "runs").save([message(0)])
+    assert (tmp_path / "runs").read_text() == "x"
+
+
+@posix
+@pytest.mark.parametrize("name", ["r.json", "r.steps.jsonl", ".r.lock"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_is_no_file_is_said_and_never_waited_for(tmp_path: Path, name: str, kind: str) -> None:
+    run = some_steps(tmp_path, run_id="r")
+    target = tmp_path / name
+    target.unlink()
+    if kind == "folder":
+        target.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(target)
+    else:
+        (tmp_path / "elsewhere").write_bytes(b"untouched")
+        target.symlink_to(tmp_path / "elsewhere")
+    word = {"folder": "folder|directory", "pipe": "pipe|device", "link": "link"}[kind]
+    with pytest.raises(CheckpointError, match=f"(?i){name.lstrip('.')}.*({word})"):
+        run.save([message(0)])
+    if name != ".r.lock" and kind != "link":
+        for call in (lambda: load("r", tmp_path), lambda: record("r", folder=tmp_path)):
+            with pytest.raises(CheckpointError, match=f"{name}: (is a|cannot be read)"):
+                call()
+    if kind == "link":
+        assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
+    assert not [left for left in names(tmp_path) if left.endswith(".tmp")]
+
+
+@posix
+def test_a_folder_without_permission_is_said_at_the_save_and_the_run_lives_on() -> None:
+    with open_folder() as folder:
+        runs = folder / "runs"
+
+        def work() -> None:
+            run = some_steps(runs)
+            before = (runs / "parser.json").read_bytes()
+            runs.chmod(0o500)
+            messages = [*run.messages, message(9)]
+            with pytest.raises(SaveError, match=r"step 4 was not saved safely: Permission denied") as told:
+                run.save(messages, state={"x": 1})
+            assert told.value.errno == 13 and not told.value.stored
+            assert (runs / "parser.json").read_bytes() == before
+            assert record("parser", folder=runs).step == 3, "opening needs no writing"
+            runs.chmod(0o700)
+            assert run.save(messages, state={"x": 1}) == 4
+            assert load("parser", runs).state == {"x": 1}
+
+        as_nobody(work)
+
+
+@posix
+def test_a_folder_that_cannot_be_made_is_said_at_the_save() -> None:
+    with open_folder() as folder:
+
+        def work() -> None:
+            folder_of_root = Path("/proc/nothing") if os.getuid() == 0 else folder / "closed" / "runs"
+            run = record("r", folder=folder_of_root)
+            with pytest.raises(SaveError, match="was not saved safely"):
+                run.save([message(0)])
+
+        (folder / "closed").mkdir(0o755)
+        as_nobody(work)
+
+
+@posix
+def test_a_checkpoint_that_may_not_be_read_is_said() -> None:
+    with open_folder() as folder:
+        some_steps(folder)
+        as_nobody(lambda: _refused(folder))
+
+
+def _refused(folder: Path) -> None:
+    if os.getuid() == 0:
+        return
+    for call in (lambda: load("parser", folder), lambda: list(history("parser", folder))):
+        with pytest.raises(CheckpointError, match=r"parser\.json: cannot be read: Permission denied"):
+            call()

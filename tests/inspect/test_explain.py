@@ -1,0 +1,103 @@
+"""How a figure was counted: rule, evidence, source; and why something that left is no drop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentmem.inspect.explain import (
+    explain_attempt,
+    explain_cycle,
+    explain_drop,
+    explain_field,
+    explain_piece,
+    explain_prompt,
+    explain_waiting,
+    not_drops,
+)
+from agentmem.model import Field, Step, Usage, Where
+from tests.tui.panes.builders import Teller, plain_run, story
+
+
+def said(lines: tuple[str, ...]) -> str:
+    return "\n".join(lines)
+
+
+def test_a_prompt_is_explained_by_origin_and_against_the_window() -> None:
+    text = said(explain_prompt(story(), story().main.steps[18]))
+    assert "counted 5,560 = state 720, trace 2,628, fixed 2,212; counted by chars4: characters divided by 4" in text
+    assert "window 32,000 (declared), 17 % used" in text
+
+
+def test_reported_and_counted_tokens_are_kept_apart_and_what_is_unaccounted_is_said() -> None:
+    run = story()
+    step = replace(run.main.steps[18], usage=Usage(6_000, rule="input + cache read", source="line 4"))
+    text = said(explain_prompt(run, step))
+    assert "reported 6,000 tokens; rule: input + cache read" in text and "source: line 4" in text
+    assert "unaccounted: +440 tokens" in text and "19 % used" in text
+
+
+def test_what_is_unknown_is_said_and_never_a_zero() -> None:
+    run = plain_run(2, unknown=("system prompt",))
+    text = said(explain_prompt(run, run.main.steps[1]))
+    assert "fixed unknown" in text and "not counted: 1 pieces" in text
+    assert "window: unknown" in text and "not in this file: system prompt" in text
+
+
+def test_a_piece_says_its_count_its_birth_and_its_source() -> None:
+    run = story()
+    step = run.main.steps[30]
+    summary = step.prompt[2]
+    text = said(explain_piece(run, step, replace(summary, where=Where("runs/a.jsonl", 10, 20, line=812))))
+    assert "604 tokens for 48 characters" in text and "in the prompt since step 16" in text
+    assert "stands for piece" in text and "source: runs/a.jsonl, line 812" in text
+    unknown = plain_run(2, unknown=("system prompt",)).main.steps[0]
+    assert "its text is not in this file" in said(explain_piece(run, unknown, unknown.prompt[0]))
+
+
+def test_a_drop_says_why_it_is_silent_or_who_recorded_it() -> None:
+    run = story()
+    silent = said(explain_drop(run, run.main.steps[28].drops[0]))
+    assert "stood at step 28, not at step 29" in silent and "silent: no other cause was found" in silent
+    assert "missed at step 30: replay_order failed with missing field: order_id" in silent
+    assert "recorded, cause removed: by the agent" in said(explain_drop(run, run.main.steps[18].drops[0]))
+
+
+def step_after(run_step: Step, before: tuple[Field, ...], after: tuple[Field, ...]) -> str:
+    run = plain_run(3)
+    first, second = replace(run.main.steps[1], fields=before), replace(run_step, fields=after, n=3, parent=("main", 2))
+    run = replace(run, lanes=(replace(run.main, steps=(run.main.steps[0], first, second)),))
+    return said(not_drops(run, second))
+
+
+def test_what_is_not_a_drop_says_because() -> None:
+    step = plain_run(3).main.steps[2]
+    error, port = Field("last_error", "boom", 1), Field("facts.port", "8841", 1)
+    assert "not a drop, because a cleared error is no loss" in step_after(step, (error,), ())
+    assert "because the same name has another value" in step_after(step, (port,), (replace(port, value="9"),))
+    moved = Field("summary", "listens on 8841", 2)
+    assert "because its value stands elsewhere in the state (moved)" in step_after(step, (port,), (moved,))
+    assert "because the plan item was finished" in step_after(step, (Field("plan[0]", "x", 1, done=True),), ())
+    assert step_after(step, (port,), (port,)) == ""
+
+
+def test_a_second_copy_that_left_is_no_drop() -> None:
+    t = Teller()
+    for text in ("hello", "hello", "other"):
+        t.place(t.piece("user", text))
+    t.close()
+    t.tape.splice(1, 2)
+    step = t.close()
+    run = replace(plain_run(1), lanes=(replace(plain_run(1).main, steps=tuple(t.steps)),))
+    assert not_drops(run, step) == ("user hello: not a drop, because the same content still stands in the prompt",)
+
+
+def test_fields_cycles_waiting_and_attempts_name_their_rule() -> None:
+    run = story()
+    step = run.main.steps[30]
+    fact = next(held for held in step.fields if held.name == "facts.parser")
+    assert "verified by read at step 4" in said(explain_field(run, step, fact))
+    assert "not in the prompt" in said(explain_field(run, step, replace(fact, segment=None)))
+    cycle = said(explain_cycle(run, run.cycles[0]))
+    assert "named at attempt 5 of it" in cycle and "94,400 tokens" in cycle and "broken at step 26" in cycle
+    assert "65,100 tokens" in said(explain_waiting(run, run.waiting[0]))
+    assert "effect reads, outcome ok" in said(explain_attempt(run, run.main.steps[0].attempts[0]))

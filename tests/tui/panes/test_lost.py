@@ -1,0 +1,146 @@
+"""The lost pane: named, unrecorded first, with cause, last step and consequence; boundaries by kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentmem.model import Boundary, Gap, Lane, Run, Survival
+from tui.messages import ToStep
+from tui.widgets.line import Line
+from tui.widgets.panes.losses import losses
+from tui.widgets.panes.lost import BoundaryTarget, LostPane, height, loss_lines
+
+from .builders import Teller, drop, plain_run, story
+from .shown import context_of, index_of, pane_lines, row_with, text
+
+
+def shown(run: Run, width: int = 150) -> tuple[LostPane, list[Line]]:
+    pane = LostPane()
+    pane.show(run, ("main", len(run.main.steps)), context_of(run, width))
+    return pane, pane_lines(pane, width)
+
+
+def test_unrecorded_losses_stand_on_top_with_the_call_that_missed_them() -> None:
+    _, lines = shown(story())
+    assert lines[0].plain.split() == ["cause", "what", "tokens", "at", "last", "in", "came", "back", "record"]
+    assert lines[1].plain.split() == [
+        "▲",
+        "silent",
+        "fact",
+        "order_id",
+        "=",
+        "A-1041",
+        "9",
+        "29",
+        "28",
+        "no",
+        "nobody",
+        "recorded",
+        "it",
+    ]
+    assert lines[1].fill == lines[2].fill == "error-muted"
+    assert lines[2].plain.strip() == "└ needed at 30 by replay_order   ✗ missing field: order_id"
+
+
+def test_the_others_follow_newest_first() -> None:
+    _, lines = shown(story())
+    causes = [line.plain[3:14].strip() for line in lines[4:] if line.plain[3:14].strip()]
+    assert causes == ["shortened", "removed", "compacted"]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_below_110_columns_record_and_return_are_the_second_line(width: int) -> None:
+    _, lines = shown(story(), width)
+    assert "record" not in lines[0].plain
+    assert lines[2].plain.strip() == "└ nobody recorded it; it has not come back"
+    assert lines[3].plain.strip().startswith("└ needed at 30 by replay_order")
+
+
+def test_a_boundary_says_what_survived_by_kind_what_was_lost_and_what_changed() -> None:
+    _, lines = shown(story())
+    whole = text(lines)
+    assert "30 pieces, 26.9k → 8.9k" in whole and "2 of 30" in whole
+    assert "goal 1/1   identifiers 3/3   paths 5/6   numbers 4/7" in whole
+    assert "path docs/grammar.md   numbers 8443 512 0.25   constraint (by keyword) never edit tests/golden" in whole
+    assert "8814 → 8841" in whole
+
+
+def test_enter_lists_what_a_boundary_took_and_enter_again_goes_there() -> None:
+    pane, lines = shown(story())
+    target = row_with(lines, "compacted").target
+    assert isinstance(target, BoundaryTarget)
+    before = pane.line_count(150)
+    assert pane.open_target(target) and pane.line_count(150) == before + 30
+    assert not pane.open_target(target) and isinstance(target, ToStep) and target.n == 16
+    assert pane.back() and pane.line_count(150) == before
+
+
+def test_an_opaque_summary_says_that_it_cannot_be_checked() -> None:
+    run = story()
+    boundary = Boundary("compaction", True, 100, 10, opaque=True)
+    steps = list(run.main.steps)
+    steps[15] = replace(steps[15], boundary=boundary)
+    run = replace(run, lanes=(Lane("main", "main", tuple(steps)),),
+                  survivals=(Survival("main", 16, 16, boundary, {}, (), ()),))  # fmt: skip
+    _, lines = shown(run)
+    assert "cannot be checked: the summary is encrypted or missing" in text(lines) and "survived" not in text(lines)
+
+
+def test_an_unexplained_shrink_without_pieces_has_a_row_of_its_own() -> None:
+    run = plain_run(3)
+    steps = list(run.main.steps)
+    steps[2] = replace(steps[2], boundary=Boundary("unexplained", False, 61_000, 20_000))
+    _, lines = shown(replace(run, lanes=(Lane("main", "main", tuple(steps)),)))
+    row = row_with(lines, "unexplained")
+    assert "61.0k → 20.0k" in row.plain and "41.0k" in row.plain and "nobody recorded it" in row.plain
+
+
+def test_no_drops_is_said_only_where_the_file_can_tell() -> None:
+    exact = replace(plain_run(3), provenance="exact")
+    assert text(shown(exact)[1]).strip() == "No drops in 3 steps."
+    rebuilt = text(shown(plain_run(3))[1])
+    assert "cannot be told" in rebuilt
+    partial = text(shown(replace(plain_run(3), provenance="partial"))[1]).strip()
+    assert partial == "Unknown: this format keeps no prompt for steps 1 to 3." and "No drops" not in partial
+
+
+def test_steps_that_were_not_seen_are_said_to_be_unknown() -> None:
+    run = replace(plain_run(3), gaps=(Gap("main", 2, 6, 3),))
+    assert "3 steps not seen between 2 and 6" in text(shown(run)[1])
+
+
+def test_the_badge_counts_silent_losses_that_have_not_come_back() -> None:
+    pane, _ = shown(story())
+    assert "".join(span.text for span in pane.badge()) == " ▲1 −3"
+    narrow, _ = shown(story(), 80)
+    assert "".join(span.text for span in narrow.badge()) == " ▲1"
+
+
+def test_copying_gives_a_block_to_paste_back() -> None:
+    pane, _ = shown(story())
+    block = pane.copy_block() or ""
+    assert "fact order_id = A-1041" in block and "never edit tests/golden" in block and "docs/grammar.md" in block
+
+
+@given(
+    st.sampled_from([60, 80, 100, 110, 120, 150]),
+    st.booleans(), st.booleans(), st.text(max_size=20) | st.none(), st.integers(3, 9) | st.none(),
+)  # fmt: skip
+def test_the_height_that_is_counted_is_the_height_that_is_drawn(
+    width: int, recorded: bool, missed: bool, record: str | None, returned: int | None
+) -> None:
+    t = Teller()
+    t.place(t.piece("user", "hello"))
+    t.close()
+    lost = drop(2, "facts.x", what="field", kind="fact", recorded=recorded, record=record or None, returned=returned,
+                cause="removed" if recorded else "silent")  # fmt: skip
+    if missed:
+        lost = replace(lost, missed_by=story().main.steps[28].drops[0].missed_by)
+    t.close(drops=(lost,))
+    run = replace(plain_run(1), lanes=(Lane("main", "main", tuple(t.steps)),))
+    for loss in losses(run, index_of(run)["main"]):
+        assert len(loss_lines(loss, width, width)) == height(loss, width, width)

@@ -1,0 +1,134 @@
+"""The `agentmem` command: a subcommand goes to `agentmem.cli` before a toolkit is imported, all else opens the app."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from agentmem.cli import COMMANDS
+from agentmem.cli import main as command
+
+if TYPE_CHECKING:
+    from .follow import Source
+
+FOR_THE_COMMANDS = {"-h", "--help", "--json", "--write-only"}
+"""With one of these `agentmem demo` draws no screen."""
+
+
+class Refused(Exception):
+    """A usage error; the message is one line."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Refused(message)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit code: 0, or 2 after one line on standard error."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    first = given[0] if given else ""
+    screen = first in ("", "watch") or (first == "demo" and not FOR_THE_COMMANDS.intersection(given))
+    option = first.startswith("-") and first not in ("-h", "--help", "-V", "--version")
+    if not (screen or option or (first not in COMMANDS and first != "help" and is_place(first))):
+        return command(given)
+    try:
+        return _app(given)
+    except Refused as wrong:
+        print(f"agentmem: {wrong} (see `agentmem --help`)", file=sys.stderr)
+        return 2
+
+
+def is_place(word: str) -> bool:
+    """Whether a word names something to watch rather than a command mistyped."""
+    return os.path.exists(word) or any(sign in word for sign in "/\\.*?[:")
+
+
+def options(given: Sequence[str]) -> argparse.Namespace:
+    """What was asked of the app. Raises Refused."""
+    parser = Parser(
+        prog="agentmem watch", allow_abbrev=False,
+        description="A live inspector of an agent's memory. `agentmem --help` lists the commands without a screen.",
+    )  # fmt: skip
+    demo = given[:1] == ["demo"]
+    if demo:
+        parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is about a minute")
+        parser.add_argument("--folder", metavar="DIR", help="where the run is written, and kept")
+    else:
+        parser.add_argument("path", nargs="*", metavar="PATH", help="files, folders, globs, a database")
+    parser.add_argument("--counter", default="chars4", metavar="NAME", help="token counter")
+    parser.add_argument("--window", type=int, metavar="N", help="tokens of the model's window")
+    parser.add_argument("--bell", action="store_true", help="ring on a new silent drop or cycle")
+    parser.add_argument("--light", action="store_true", help="the light theme")
+    asked = parser.parse_args(given[1:] if demo or given[:1] == ["watch"] else given)
+    if asked.window is not None and asked.window <= 0:
+        raise Refused(f"--window {asked.window} is not above zero")
+    return asked
+
+
+def _app(given: list[str]) -> int:
+    asked = options(given)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("the inspector needs a terminal; `agentmem show` prints the same as text")
+    from agentmem.tokens import UnknownCounter, counter
+
+    try:
+        counter(asked.counter)
+    except UnknownCounter as error:
+        raise Refused(str(error)) from None
+    # The toolkit is what a start costs (about 200 ms): nothing above this line imports it.
+    from .app import Inspector
+
+    stop = threading.Event()
+
+    def watch(targets: Sequence[str]) -> Source:
+        from agentmem.inspect.watch import Watch
+
+        return Watch(targets, counter=asked.counter, window=asked.window)
+
+    def demo() -> Source:
+        return watch([start_demo(getattr(asked, "folder", None), getattr(asked, "speed", 1.0), stop)])
+
+    make: Callable[[], Source] = demo if given[:1] == ["demo"] else lambda: watch(asked.path)
+    app = Inspector(make, bell=asked.bell, light=asked.light, demo=demo, looked=looked)
+    try:
+        app.run()
+    finally:
+        stop.set()
+    return app.return_code or 0
+
+
+def start_demo(folder: str | None, speed: float, stop: threading.Event) -> str:
+    """Start the scripted agent in `folder`, else in a temporary one that goes at the end. Returns the folder."""
+    import atexit
+    import shutil
+    import tempfile
+    from pathlib import Path
+
+    from agentmem.cli.demo import start
+
+    if folder is None:
+        folder = tempfile.mkdtemp(prefix="agentmem-demo-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    start(Path(folder), speed, stop)
+    return folder
+
+
+def looked() -> list[tuple[str, str]]:
+    """(place, what is there) for the screen that says that nothing was found."""
+    from pathlib import Path
+
+    from agentmem.formats import formats
+
+    here = Path.cwd() / "runs"
+    found = [("runs/", "no runs in it" if here.is_dir() else "no such folder")]
+    found += [(f"transcripts of {known.title}", "none for this folder") for known in formats() if known.places]
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

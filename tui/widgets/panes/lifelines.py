@@ -1,0 +1,182 @@
+"""The lifelines pane: where each thing stood, step by step, on the timeline's own axis; pins last; details below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+
+from agentmem.model import Cursor, Drop, Field, Lifeline, Run, Step
+
+from ...context import Context
+from ...index import LaneIndex
+from ...messages import ToStep
+from ..bars import Axis, axis_for, lifeline_spans
+from ..line import Line, Span, thousands
+from ..rows import Pane
+from .columns import blank, clean, column, row, said, step_at
+
+LEGEND: tuple[tuple[str, str, str], ...] = (
+    ("━", "in the prompt", "state"), ("◆", "changed", "state"), ("╌", "shortened", "text-warning"),
+    ("─", "held, not in the prompt", "label"), ("·", "gone", "label"), ("▲", "gone, nobody recorded it", "text-error"),
+    ("✗", "needed while not in the prompt", "text-error"),
+)  # fmt: skip
+FOOT_FROM = 7
+"""Rows of the pane below which details and legend are left out."""
+
+
+def lifelines_of(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
+    """The goal first, then every field of the state that ever stood."""
+    from agentmem.inspect.lifelines import field_lifelines, goal_lifeline
+
+    goal = goal_lifeline(run, lane_id)
+    rest = [line for line in field_lifelines(run, lane_id) if line.name not in ("goal", "task")]
+    return ((goal,) if goal is not None else ()) + tuple(rest)
+
+
+def lifeline_row(lifeline: Lifeline, axis: Axis, width: int, cursor: int | None, target: object, pinned: bool) -> Line:
+    name = lifeline.name.removeprefix("facts.")
+    shown = f'pin "{name}"' if pinned else "GOAL" if name in ("goal", "task") else name
+    label = column(shown, axis.gutter - 2) + " "
+    role = "text-error" if lifeline.alarms else "text-primary" if pinned else "foreground"
+    spans = lifeline_spans(lifeline, axis, cursor)
+    return row((Span(" "), Span(label, role, bool(lifeline.alarms)), *spans), width, target=target)
+
+
+def ranges(present: Sequence[tuple[int, int]], most: int = 3) -> str:
+    """`3-27, 30`."""
+    shown = [str(a) if a == b else f"{a}-{b}" for a, b in present]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
+
+
+def details(lifeline: Lifeline, held: Field | None, drops: Sequence[Drop]) -> tuple[Span, ...]:
+    """One line about a lifeline: value, tokens, verifier, where it stood, what happened."""
+    name = lifeline.name.removeprefix("facts.")
+    spans = [Span(clean(name, 60), bold=True)]
+    lost = next((drop for drop in reversed(drops) if drop.name == lifeline.name), None)
+    value = held.value if held is not None else lost.text if lost is not None else None
+    if value is not None:
+        spans.append(Span(f" = {clean(value, 40)[:40]}"))
+    tokens = held.tokens if held is not None else lost.tokens if lost is not None else None
+    if tokens is not None:
+        spans.append(Span(f"   {thousands(tokens)} tokens", "label"))
+    if held is not None and held.verified_by is not None:
+        at = "" if held.verified_at is None else f" @{held.verified_at}"
+        spans.append(Span(f"   verified by {clean(held.verified_by, 30)}{at}", "label"))
+    if lifeline.present:
+        spans.append(Span(f"   in the prompt {ranges(lifeline.present)}", "label"))
+    else:
+        spans.append(Span("   in no prompt", "label"))
+    if lifeline.alarms:
+        spans.append(Span(f"   ▲ silent at {', '.join(map(str, lifeline.alarms[:3]))}", "text-error", True))
+    if lifeline.needed:
+        tool = "" if lost is None or not lost.missed_by else f" by {clean(lost.missed_by[0].tool, 30)}"
+        spans.append(Span(f"   ✗ needed at {', '.join(map(str, lifeline.needed[:3]))}{tool}", "text-error"))
+    if lifeline.said:
+        at = ", ".join(map(str, lifeline.said[:3]))
+        spans.append(Span(f"   said by the model at {at}, not in the prompt", "label"))
+    return tuple(spans)
+
+
+def legend(width: int) -> list[Line]:
+    """What the glyphs mean, in as many rows as they need."""
+    lines: list[Line] = []
+    spans: list[Span] = [Span(" ")]
+    used = 1
+    for glyph, word, role in LEGEND:
+        cells = cell_len(glyph) + cell_len(word) + 4
+        if used + cells > width and used > 1:
+            lines.append(row(spans, width))
+            spans, used = [Span(" ")], 1
+        spans += [Span(glyph, role), Span(f" {word}   ", "label")]
+        used += cells
+    lines.append(row(spans, width))
+    return lines
+
+
+class LifelinesPane(Pane):
+    ident: ClassVar[str] = "lifelines"
+    title: ClassVar[str] = "lifelines"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bound: tuple[Run, Cursor, Context] | None = None
+        self._of: tuple[Run, str] | None = None
+        self._lines: tuple[Lifeline, ...] = ()
+
+    def show(self, run: Run, cursor: Cursor, context: Context) -> None:
+        other = self._bound is None or self._bound[0].id != run.id or self._bound[1][0] != cursor[0]
+        self._bound = (run, cursor, context)
+        self.changed("start" if other else "keep")
+
+    def _all(self) -> list[tuple[Lifeline, bool]]:
+        """(lifeline, pinned); computed once a run, when the pane is looked at."""
+        if self._bound is None:
+            return []
+        run, cursor, context = self._bound
+        if self._of != (run, cursor[0]):
+            self._of = (run, cursor[0])
+            self._lines = lifelines_of(run, cursor[0])
+        pins = [context.lifelines[pin] for pin in context.pins if pin in context.lifelines]
+        return [(line, False) for line in self._lines] + [(line, True) for line in pins if line.lane == cursor[0]]
+
+    def _index(self) -> LaneIndex | None:
+        return None if self._bound is None else self._bound[2].index.lanes.get(self._bound[1][0])
+
+    def line_count(self, width: int) -> int:
+        return len(self._all()) or len(self._empty(width))
+
+    def line(self, index: int, width: int) -> Line:
+        lines = self._all()
+        lane = self._index()
+        if not lines:
+            empty = self._empty(width)
+            return empty[index] if index < len(empty) else blank(width)
+        if lane is None or self._bound is None or index >= len(lines):
+            return blank(width)
+        lifeline, pinned = lines[index]
+        last = lifeline.present[-1][1] if lifeline.present else None
+        n = None if last is None else lane.n_of(last)
+        target = ToStep(lifeline.lane, n if n is not None else lifeline.first)
+        return lifeline_row(lifeline, axis_for(width, len(lane.steps)), width, self._bound[1][1], target, pinned)
+
+    def _empty(self, width: int) -> list[Line]:
+        return said("No state in this run. Press / and p to follow a text.", width)
+
+    def foot(self, width: int) -> tuple[Line, ...]:
+        lines = self._all()
+        if not lines or self.size.height < FOOT_FROM or self._bound is None:
+            return ()
+        chosen = lines[self.selected][0] if self.selected is not None and self.selected < len(lines) else lines[0][0]
+        index = self._index()
+        return (blank(width), row((Span(" "), *self._details(chosen, index)), width), *legend(width))
+
+    def _details(self, lifeline: Lifeline, index: LaneIndex | None) -> tuple[Span, ...]:
+        assert self._bound is not None
+        step = self._last_with(lifeline, index)
+        held = next((one for one in step.fields if one.name == lifeline.name), None) if step is not None else None
+        return details(lifeline, held, index.alarms if index is not None else ())
+
+    def _last_with(self, lifeline: Lifeline, index: LaneIndex | None) -> Step | None:
+        if index is None or self._bound is None:
+            return None
+        n = index.n_of(lifeline.present[-1][1]) if lifeline.present else self._bound[1][1]
+        return None if n is None else step_at(self._bound[0], lifeline.lane, n)
+
+    def selection_moved(self, index: int) -> None:
+        self.changed("keep")
+
+    def explain(self) -> tuple[str, ...]:
+        lines = self._all()
+        if self.selected is None or self.selected >= len(lines):
+            return ()
+        lifeline = lines[self.selected][0]
+        said_so = "".join(span.text for span in self._details(lifeline, self._index()))
+        return (
+            said_so,
+            "one glyph a step; a cell that stands for many steps shows the worst of them",
+            "in the prompt: its line, or its value of 4 characters or more as whole words, stands in a message",
+            *(f"{glyph} {word}" for glyph, word, _ in LEGEND),
+        )
