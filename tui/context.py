@@ -104,7 +104,7 @@ class View:
     trouble: str = ""
     """What the worker has to say, in place of the run's name."""
     progress: tuple[int, int] | None = None
-    """(read, total) while a big file is still being read."""
+    """(read, total) bytes while a big file is still being read."""
     zoomed: bool = False
     """`Z`: the timeline shows only the surroundings of the cursor."""
 

@@ -164,9 +164,9 @@ def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
     """The goal and the worst lost fields: silent and missed first, then silent, then the newest."""
     from agentmem.inspect.lifelines import field_lifelines, goal_lifeline
 
-    shown = [goal_lifeline(run, lane)]
+    shown = [goal_lifeline(run, lane.id)]
     lost = sorted(index.alarms, key=lambda drop: (bool(drop.missed_by), drop.returned_at is None, drop.n))
-    by_name = {line.name: line for line in field_lifelines(run, lane)} if lost else {}
+    by_name = {line.name: line for line in field_lifelines(run, lane.id)} if lost else {}
     for drop in reversed(lost):
         found = by_name.get(drop.name)
         if found is not None and found not in shown:

@@ -37,7 +37,7 @@ class RunsChanged(Message):
 
 
 class Progress(Message):
-    """Steps (or bytes) read so far of the open run."""
+    """Bytes read so far of the open run."""
 
     def __init__(self, done: int, total: int) -> None:
         super().__init__()

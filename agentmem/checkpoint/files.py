@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ from agentmem.checkpoint.store import (
 
 CHECKPOINT = ".json"
 LEDGER = ".steps.jsonl"
-BESIDE = 200_000
-"""Bytes of a checkpoint from which its ledger line is written beside it, by a thread."""
 DEFAULT_FOLDER = "runs"
 
 
@@ -181,31 +178,11 @@ class _Write:
         self._temporary: Path | None = None
         self.checkpoint: durable.Identity | None = None
         self.ledger: durable.Identity | None = None
-        self._error: BaseException | None = None
 
     def prepare(self, line: bytes) -> None:
-        """Temporary file and ledger line, both on the disk; the one while the other where that is worth a thread."""
-        if sum(map(len, self._change.checkpoint)) < BESIDE:
-            self._write_temporary()
-            self.ledger = durable.append(self._paths.ledger, line)
-            return
-        beside = threading.Thread(target=self._append, args=(line,), name="agentmem ledger")
-        beside.start()
-        try:
-            self._write_temporary()
-        finally:
-            beside.join()
-        if self._error is not None:
-            raise self._error
-
-    def _write_temporary(self) -> None:
+        """Temporary file and ledger line, both on the disk."""
         self._temporary, self.checkpoint = durable.write_temporary(self._paths.checkpoint, self._change.checkpoint)
-
-    def _append(self, line: bytes) -> None:
-        try:
-            self.ledger = durable.append(self._paths.ledger, line)
-        except BaseException as error:  # noqa: BLE001  # raised again by the thread that waits
-            self._error = error
+        self.ledger = durable.append(self._paths.ledger, line)
 
     def replace(self) -> None:
         if self._temporary is not None:

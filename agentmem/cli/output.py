@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,7 +30,8 @@ def text(rows: Iterable[str]) -> None:
 
 def error(message: str) -> None:
     """One line on standard error."""
-    sys.stderr.write(f"agentmem: {safe.line(message)}\n")
+    sys.stderr.buffer.write(f"agentmem: {safe.line(message)}\n".encode("utf-8", "replace"))
+    sys.stderr.flush()
 
 
 def iso(at: float | None) -> str | None:
@@ -69,3 +72,23 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]
         ]
         out.append("  ".join(cells).rstrip())
     return out
+
+
+def whole(body: dict[str, Any]) -> None:
+    """A document that already names its schema."""
+    sys.stdout.buffer.write(msgspec.json.encode(body) + b"\n")
+    sys.stdout.flush()
+
+
+def wrote(path: Path, content: str) -> None:
+    """Write a file that was asked for, mode 0600, and say where on standard error. Raises Unwritable."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(content)
+    except OSError as wrong:
+        raise Unwritable(f"{path}: {(wrong.strerror or 'cannot be written').lower()}") from None
+    error(f"wrote {path}")
+
+
+class Unwritable(Exception):
+    """A file that was asked for cannot be written; the message names it and the reason."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentmem.checkpoint.files import FileStore
 from agentmem.checkpoint.recorder import record
-from agentmem.checkpoint.store import MissingError
+from agentmem.checkpoint.store import ConflictError, MissingError
 
 Message = dict[str, Any]
 
@@ -40,7 +40,7 @@ def write(
 ) -> Path:
     """Writes the run and returns its checkpoint. A run that already stands there, the same to the end, is left alone.
 
-    Raises FileExistsError if another run of that id stands there, and what `record` and `save` raise.
+    Raises CheckpointError: ConflictError if another run of that id stands there, else what `record` and `save` raise.
     """
     store = FileStore(folder)
     path = store.paths(run_id).checkpoint
@@ -57,5 +57,5 @@ def write(
         run.finish(status)
         return path
     if held.messages != whole or held.status != status:
-        raise FileExistsError(f"{path}: another run stands there; choose another folder")
+        raise ConflictError(f"{path}: another run stands there; choose another folder")
     return path

@@ -5,11 +5,10 @@ A field is in the prompt if its rendered line or its value (4 characters or more
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-
-import msgspec
 
 from agentmem.formats.messages import compact_json
 from agentmem.model import Field, Kind, TokenCounter
@@ -93,7 +92,7 @@ def _item_text(item: object) -> object:
 def _forms(field: Field) -> Iterable[str]:
     """How a field may be rendered, longest first."""
     short = field.name.partition(".")[2] or field.name
-    quoted = msgspec.json.encode(field.value).decode()
+    quoted = json.dumps(field.value, ensure_ascii=False)
     for name in dict.fromkeys((field.name, short)):
         yield from (f'"{name}": {quoted}', f'"{name}":{quoted}', f'"{name}": {field.value}')
         for joint in (": ", " = ", "=", ":", " : "):
@@ -117,7 +116,7 @@ def place(text: str, field: Field) -> tuple[int, int] | None:
 
 
 def _maybe_escaped(text: str, field: Field) -> bool:
-    return '"' in text and msgspec.json.encode(field.value).decode()[1:-1] in text
+    return '"' in text and json.dumps(field.value, ensure_ascii=False)[1:-1] in text
 
 
 def _whole(text: str, start: int, end: int) -> bool:

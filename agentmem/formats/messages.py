@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
-
+from agentmem.formats.loose import canonical, decode
 from agentmem.model import Kind
 
 IMAGE_TOKENS = 765
@@ -61,18 +60,15 @@ class Message:
 
 def compact_json(value: object) -> str:
     """Canonical JSON: keys sorted, no spaces, non-ASCII as it is."""
-    try:
-        return msgspec.json.encode(value, order="sorted").decode()
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return repr(value)
+    return canonical(value)
 
 
 def arguments_text(value: object) -> str:
     """Arguments of a call as canonical JSON; a string that is JSON is decoded first, other text stays as given."""
     if isinstance(value, str):
         try:
-            return compact_json(msgspec.json.decode(value.encode("utf-8", "replace")))
-        except (msgspec.DecodeError, RecursionError):
+            return compact_json(decode(value.encode("utf-8", "surrogatepass")))
+        except ValueError:
             return value
     return compact_json({} if value is None else value)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-import msgspec
 import xxhash
 
 from agentmem.formats.draft import Call, LaneDraft, StepDraft
 from agentmem.formats.fields import carve, field_kind
+from agentmem.formats.loose import decode
 from agentmem.formats.messages import Message, Part, split
 from agentmem.model import FRAME, Boundary, Field, Where
 from agentmem.tape import Piece
@@ -47,9 +47,9 @@ class Item:
 def decode_message(data: bytes) -> Message:
     """The message of these bytes; what is no object becomes one `other` piece."""
     try:
-        value: Any = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return Message("other", [Part("other", data.decode("utf-8", "replace"))])
+        value: Any = decode(data)
+    except ValueError:
+        value = None
     if not isinstance(value, dict):
         return Message("other", [Part("other", data.decode("utf-8", "replace"))])
     return split(value)

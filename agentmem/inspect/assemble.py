@@ -18,6 +18,9 @@ LIVE_SECONDS = 600.0
 PENDING_SECONDS = 86_400.0
 """A call without a result keeps a run live for so long."""
 
+FIXED_PARTS = ("system prompt", "tool schemas")
+"""Names in `RunDraft.unknown` of what is `fixed`."""
+
 
 class Assembler:
     """Turns one draft into `Run` values. `window`: given by the person, used where neither file nor model tells."""
@@ -34,8 +37,9 @@ class Assembler:
         draft = self._draft
         window, source = self._window()
         setting = Setting(
-            draft.goal, draft.goal_declared, draft.goal_unknown, window, draft.provenance, draft.synthetic
-        )
+            draft.goal, draft.goal_declared, draft.goal_unknown, window, draft.provenance, draft.synthetic,
+            any(part in draft.unknown for part in FIXED_PARTS),
+        )  # fmt: skip
         lanes: list[Lane] = []
         cycles: list[Cycle] = []
         waiting: list[Waiting] = []

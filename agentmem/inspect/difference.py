@@ -42,8 +42,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    ids: Sequence[int]
     keys: Sequence[int]
+    tokens: Sequence[int | None]
     get: Callable[[int], Segment]
     """By place."""
 
@@ -51,9 +51,11 @@ class _Side:
 def _side(prompt: Prompt) -> _Side:
     if isinstance(prompt, PromptView):
         ids, tape = list(prompt.ids), prompt.tape
-        return _Side(ids, [tape.keys[i] for i in ids], lambda place: tape.segment(ids[place]))
+        keys, tokens = tape.keys, tape.tokens
+        counted = [None if tokens[i] < 0 else tokens[i] for i in ids]
+        return _Side([keys[i] for i in ids], counted, lambda place: tape.segment(ids[place]))
     segments = tuple(prompt)
-    return _Side([s.id for s in segments], [s.key for s in segments], lambda place: segments[place])
+    return _Side([s.key for s in segments], [s.tokens for s in segments], lambda place: segments[place])
 
 
 def difference(before: Prompt | None, after: Prompt) -> Difference:
@@ -75,12 +77,17 @@ def difference(before: Prompt | None, after: Prompt) -> Difference:
     paired: set[int] = set()
     fresh = [place for place, key in enumerate(new.keys) if key not in old_keys]
     came = {place: _came(new.get(place), lost, by_field, paired) for place in fresh}
-    same: list[Segment] = []
-    kept: list[Segment] = []
+    same: list[int] = []
+    kept: list[int] = []
+
+    def total(places: Sequence[int]) -> int | None:
+        known = [tokens for place in places if (tokens := new.tokens[place]) is not None]
+        return sum(known) if known else None
 
     def close() -> None:
         if same:
-            changes.append(Change("same", count=len(same), tokens=_sum(same), first=same[0].kind, last=same[-1].kind))
+            first, last = new.get(same[0]).kind, new.get(same[-1]).kind
+            changes.append(Change("same", count=len(same), tokens=total(same), first=first, last=last))
             kept.extend(same)
             same.clear()
 
@@ -97,16 +104,11 @@ def difference(before: Prompt | None, after: Prompt) -> Difference:
             close()
             changes.append(found)
             continue
-        same.append(new.get(place))
-        leave(key)
+        same.append(place)
+        if key in gone:
+            leave(key)
     close()
-    return Difference(tuple(changes), len(kept), _sum(kept) or 0)
-
-
-def _sum(segments: Sequence[Segment]) -> int | None:
-    """Tokens of the pieces that are known; None if none is."""
-    known = [segment.tokens for segment in segments if segment.tokens is not None]
-    return sum(known) if known else None
+    return Difference(tuple(changes), len(kept), total(kept) or 0)
 
 
 def _same_tape(before: Prompt | None, after: Prompt) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentmem.formats import Format, formats, recognise
-from agentmem.formats.source import Unreadable
+from agentmem.formats import HEAD_BYTES, Format, formats, recognise
+from agentmem.formats.source import Unreadable, read_at
 from agentmem.model import RunInfo, RunStatus
 
 LIVE_SECONDS = 600.0
@@ -98,7 +98,7 @@ def describe(path: Path, known: Format | None = None) -> list[RunInfo]:
     except Unreadable as error:
         return [RunInfo(path.name, str(path), "?", at, problem=str(error).rpartition(": ")[2])]
     if known is None:
-        return [RunInfo(path.name, str(path), "?", at, problem="format not recognised")]
+        return [RunInfo(path.name, str(path), "?", at, problem=why_unknown(path))]
     try:
         if known.runs is not None:
             return list(known.runs(path))
@@ -111,6 +111,15 @@ def describe(path: Path, known: Format | None = None) -> list[RunInfo]:
     for ending in (".steps.jsonl", *_ENDINGS):
         name = name.removesuffix(ending)
     return [RunInfo(name or path.name, str(path), known.name, at, _status(at))]
+
+
+def why_unknown(path: Path) -> str:
+    """Why no reader takes a file, in words."""
+    if path.is_dir():
+        return "a folder of no known format"
+    if not read_at(path, 0, HEAD_BYTES).strip(b"\0 \t\r\n\xef\xbb\xbf"):
+        return "empty"
+    return "format not recognised"
 
 
 def _status(at: float) -> RunStatus:

@@ -45,6 +45,12 @@ class Setting:
     window: int | None
     provenance: Provenance
     synthetic: bool
+    fixed_unknown: bool = False
+    """System prompt or tool schemas are not in the file: no tokens of them means unknown, not zero."""
+
+    def shown(self, tokens: Tokens) -> Tokens:
+        """The tokens of a prompt, unknown where they are."""
+        return replace(tokens, fixed=None) if self.fixed_unknown and not tokens.fixed else tokens
 
 
 class LaneAssembly:
@@ -261,7 +267,7 @@ class LaneAssembly:
             Step(
                 lane.id, draft.n, draft.own, draft.at, False, draft.parent, prompt, draft.fields,
                 tuple(map(segment, draft.replies)), attempts, tuple(map(segment, draft.results)), self._drops(index),
-                draft.tokens, draft.usage, boundary, goal, after, sum(not call.answered for call in draft.calls),
+                setting.shown(draft.tokens), draft.usage, boundary, goal, after, sum(not call.answered for call in draft.calls),
                 draft.gap, draft.notes,
             )
         )  # fmt: skip
@@ -272,7 +278,7 @@ class LaneAssembly:
         lane, setting = self._lane, self._setting
         assert setting is not None
         index = len(lane.steps)
-        tokens = lane.tape.sums()
+        tokens = setting.shown(lane.tape.sums())
         boundary, dirty = self._compare(index, None, lane.boundary, lane.fields, tokens, len(lane.tape.live))
         prompt = lane.tape.view(index + 1, setting.window, setting.provenance)
         goal, after = self._goal_status(index, len(lane.tape.live), lane.fields)

@@ -10,7 +10,7 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Format, Keeper, Options
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.inspect.assemble import Assembler
-from agentmem.inspect.discover import NoRuns, find
+from agentmem.inspect.discover import NoRuns, find, why_unknown
 from agentmem.inspect.texts import Texts
 from agentmem.model import Run, RunInfo, Segment
 
@@ -107,7 +107,7 @@ def open_info(
     path = Path(info.path)
     known = recognise(path)
     if known is None:
-        raise Unreadable(f"{path}: format not recognised")
+        raise Unreadable(f"{path}: {why_unknown(path)}")
     return Opened(path, known, Options(counter, info.id if known.runs else None, keeper), window=window)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentmem.ledger.effect import effect, is_waiting
-from agentmem.ledger.result import error_line, failure, result_key
-from agentmem.ledger.signature import canonical_arguments, signature
+from agentmem.ledger.effect import effect_of
+from agentmem.ledger.result import error_line, failure, result_key, says_running
+from agentmem.ledger.signature import canonical_of, parsed, signature_of, words
 from agentmem.model import HEAD_CHARACTERS, Attempt, Outcome
 
 
@@ -32,20 +32,21 @@ def make_attempt(
     Without `outcome`, an `error` makes it an error; else a result that plainly is a failure does (`failure`); else any
     result is ok and none is unknown. The effect becomes `waits` where the whole result says that something still runs.
     """
-    shown = canonical_arguments(arguments)
-    does = effect(tool, shown)
+    value = parsed(arguments)
+    shown = canonical_of(arguments, value)
+    does = effect_of(words(tool), value)
     if outcome is None:
         line = error if error is not None else None if result is None else failure(result, reads=does == "reads")
         outcome = "error" if line is not None else "unknown" if result is None else "ok"
         error = line
     elif error is None and outcome == "error" and result:
         error = error_line(result)
-    if does in ("reads", "unknown") and outcome in ("ok", "unknown") and is_waiting(tool, shown, result):
+    if does in ("reads", "unknown") and outcome in ("ok", "unknown") and result and says_running(result):
         does = "waits"
     known = result if result is not None else error
     return Attempt(
         lane=lane, n=n, step=n if step is None else step, index=index, tool=tool, arguments=shown, call_id=call_id,
-        signature=signature(tool, shown), effect=does, outcome=outcome,
+        signature=signature_of(tool, shown, value), effect=does, outcome=outcome,
         result_key=None if known is None else result_key(known),
         result_head=None if known is None else known[:HEAD_CHARACTERS],
         error=error, started=started, ended=ended, tokens=tokens,

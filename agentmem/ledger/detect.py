@@ -206,13 +206,12 @@ class Detector:
             return
         elif item.error is not None and item.error in self.errors:
             group = self.errors[item.error]
-            group.keys = group.keys if item.key in group.keys else (*group.keys, item.key)
             self._go_on(group, item)
         else:
             self._repeat_or_error(item, attempt)
 
     def _go_on(self, group: Group, item: Item) -> None:
-        group.extend(item.place)
+        group.extend(item)
         self.touched = group
         self._cycles = None
 
@@ -268,7 +267,7 @@ class Detector:
             group.places, group.origin = list(origin.places), origin
             self.warned.update(dict.fromkeys(group.keys, group))
             self.turning = group
-            group.extend(item.place)
+            group.extend(item)
             self.fresh = False
             return
         self._go_on(origin, item)
@@ -280,7 +279,6 @@ class Detector:
                 continue
             group = self.undone.get(path)
             if group is not None:
-                group.keys = group.keys if item.key in group.keys else (*group.keys, item.key)
                 self._go_on(group, item)
             else:
                 group = self.undone[path] = self._start("undo", 2, [item], attempt, f"edits of {path} taken back")

@@ -17,6 +17,8 @@ _NEW = ("new_string", "new_str", "new_text", "new", "replace", "newText", "new_c
 _WHOLE = ("content", "file_text", "contents", "file_content")
 _PATCHES = ("patch", "input", "diff", "patch_text")
 _PATCHED = re.compile(r"(?m)^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)([^\n\t]+)")
+_SIGNS = ("sed", "perl", "@@", "File: ", "+++ ", *_OLD, *_WHOLE)
+"""What stands in the arguments of any call that edits."""
 _SAID = ("view", "read", "undo_edit")
 
 
@@ -70,6 +72,8 @@ def _of(value: dict[str, object], path: str | None) -> Iterator[Edit]:
 
 def find_edits(tool: str, arguments: str) -> tuple[Edit, ...]:
     """The edits that a call asks for: replacements, whole writes, patches, `sed -i s/a/b/ file`."""
+    if not any(sign in arguments for sign in _SIGNS):
+        return ()
     command = command_of(tool, arguments)
     if command is not None and "*** Begin Patch" not in command:
         return tuple(
@@ -87,6 +91,7 @@ def find_edits(tool: str, arguments: str) -> tuple[Edit, ...]:
     return found
 
 
+_UNDOS_NAMED = 20
 Made = tuple[Place, Key, str]
 """(place, key, tool) of the attempt that made an edit."""
 
@@ -121,7 +126,8 @@ class File:
             self.pairs[pair] = (edit.new, made)
         if reversed_ and earlier is not None:
             self.reversals += 1
-            self.undos.extend(part for part in (earlier, made) if part not in self.undos)
+            if len(self.undos) < _UNDOS_NAMED:
+                self.undos.extend(part for part in (earlier, made) if part not in self.undos)
         return reversed_
 
 

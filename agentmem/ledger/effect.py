@@ -105,8 +105,11 @@ def effect(tool: str, arguments: str) -> Effect:
     Plan, to-do and thinking tools read: they change what the agent says, not what a test or a search will answer.
     Code in a general language is unknown.
     """
-    name = words(tool)
-    value = parsed(arguments)
+    return effect_of(words(tool), parsed(arguments))
+
+
+def effect_of(name: tuple[str, ...], value: object) -> Effect:
+    """`effect` where the words of the name and the value behind the arguments are at hand."""
     if _empty_input(name, value):
         return "waits"
     if "editor" in name or "browser" in name or "git" in name:

@@ -13,6 +13,8 @@ ErrorKey = tuple[str, str]
 """(tool, error prefix)"""
 Place = tuple[int, int]
 """(n, step number)"""
+KEYS_NAMED = 20
+"""More keys than a cycle can have members, so that a group with more is never absorbed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,28 @@ class Item:
     failed: bool
     ordinal: int
     """How many attempts were judged before it."""
+
+
+@dataclass(slots=True, eq=False)
+class Cost:
+    """Steps and tokens of a growing list of places, summed once a place."""
+
+    steps: list[int] = field(default_factory=list)
+    tokens: int = 0
+    unknown: bool = False
+    seen: set[int] = field(default_factory=set)
+    taken: int = 0
+
+    def of(self, places: list[Place], tokens: Mapping[int, int]) -> tuple[tuple[int, ...], int | None]:
+        """(distinct steps, prompt tokens of them or None if those of any are unknown)."""
+        for n, step in places[self.taken :]:
+            if n not in self.seen:
+                self.seen.add(n)
+                self.steps.append(step)
+                self.unknown = self.unknown or n not in tokens
+                self.tokens += tokens.get(n, 0)
+        self.taken = len(places)
+        return tuple(self.steps), None if self.unknown else self.tokens
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +71,7 @@ class Group:
     detail: str = ""
     origin: Group | None = None
     """For a relapse: what was warned about."""
+    cost: Cost = field(default_factory=Cost)
     built: Cycle | None = None
 
     @property
@@ -59,11 +84,13 @@ class Group:
     def steps(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(step for _, step in self.places))
 
-    def extend(self, place: Place) -> None:
+    def extend(self, item: Item) -> None:
         """One more attempt in it: it turns again."""
         self.hits += 1
-        if not self.places or self.places[-1] != place:
-            self.places.append(place)
+        if not self.places or self.places[-1] != item.place:
+            self.places.append(item.place)
+        if len(self.keys) < KEYS_NAMED and self.kind in ("same-error", "undo") and item.key not in self.keys:
+            self.keys = (*self.keys, item.key)
         self.ended_at = None
         self.built = None
 
@@ -75,22 +102,13 @@ class Group:
 
     def value(self, tokens: Mapping[int, int]) -> Cycle:
         if self.built is None:
+            steps, spent = self.cost.of(self.places, tokens)
             self.built = Cycle(
-                lane=self.lane, kind=self.kind, period=self.period, steps=self.steps, count=self.count,
-                tools=self.tools, signatures=tuple(key[0] for key in self.keys), tokens=spent(self.places, tokens),
+                lane=self.lane, kind=self.kind, period=self.period, steps=steps, count=self.count,
+                tools=self.tools, signatures=tuple(key[0] for key in self.keys), tokens=spent,
                 warned_at=self.warned_at, ended_at=self.ended_at, detail=self.detail,
             )  # fmt: skip
         return self.built
-
-
-def spent(places: list[Place], tokens: Mapping[int, int]) -> int | None:
-    """Prompt tokens of the distinct steps; None if those of any step are unknown."""
-    total = 0
-    for n in dict.fromkeys(n for n, _ in places):
-        if n not in tokens:
-            return None
-        total += tokens[n]
-    return total
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +121,7 @@ class Polls:
     count: int = 0
     started: float | None = None
     ended: float | None = None
+    cost: Cost = field(default_factory=Cost)
     built: Waiting | None = None
 
     def extend(self, place: Place, started: float | None, ended: float | None) -> None:
@@ -117,6 +136,6 @@ class Polls:
     def value(self, tokens: Mapping[int, int]) -> Waiting:
         if self.built is None:
             seconds = None if self.started is None or self.ended is None else max(0.0, self.ended - self.started)
-            steps = tuple(dict.fromkeys(step for _, step in self.places))
-            self.built = Waiting(self.lane, steps, self.tool, self.count, spent(self.places, tokens), seconds)
+            steps, spent = self.cost.of(self.places, tokens)
+            self.built = Waiting(self.lane, steps, self.tool, self.count, spent, seconds)
         return self.built

@@ -11,29 +11,38 @@ MASK = "<~>"
 ERROR_PREFIX_CHARACTERS = 120
 ERROR_PREFIX_LEAST = 20
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
-_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
-_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?"
+_YEAR = r"(?:,?\s+(?:19|20)\d\d)?"
+_CLOCK = r":\d\d(?::\d\d(?:[.,]\d+)?)?"
 _ZONE = r"(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
 _UNIT = (
     r"(?:ns|nsecs?|nanoseconds?|us|µs|μs|usecs?|microseconds?|ms|msecs?|milliseconds?|millis|s|secs?|seconds?"
     r"|mins?|minutes?|hrs?|hours?|days?)"
 )
-_MASKED = re.compile(
-    # UUIDs and addresses first: they hold digits that the others would take apart
-    r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
-    r"|\b0[xX][0-9a-fA-F]{4,16}\b"
-    # dates, with a clock behind them or not
-    rf"|\b\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}(?:[T ]{_CLOCK}{_ZONE})?\b"
-    rf"|\b\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b"
-    rf"|\b(?:{_DAY},?\s+)?(?:\d{{1,2}}\s+{_MONTH}|{_MONTH}\s+\d{{1,2}})(?:\s+(?=\d{{4}}\b)(?:19|20)\d\d|,\s*\d{{4}})?\b"
-    # clocks
-    rf"|\b{_CLOCK}(?:\s?[AaPp][Mm])?{_ZONE}\b"
-    # durations
-    r"|\b(?:\d+(?:\.\d+)?[dhm]\s?){1,3}\d+(?:\.\d+)?s\b|\b\d+h\s?\d+m\b"
-    rf"|\b\d+(?:[.,]\d+)?\s?{_UNIT}\b"
-    # process ids
-    r"|\b(?:[Pp][Ii][Dd]s?|[Pp]rocess(?: id| ID)?|PPID|ppid|job)\b\s?[:=#]?\s?\(?\d+|(?m:^\[\d+\]\s+\d+\b)"
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?!\w)")
+# Each begins with a set of characters, which the engine skips to, and looks behind only then.
+_DIGITS = re.compile(
+    r"[0-9](?<![\w]\d)(?:"
+    r"(?<=0)[xX][0-9a-fA-F]{4,16}"
+    rf"|\d{{3}}[-/]\d\d?[-/]\d\d?(?:[T ]\d\d?{_CLOCK}{_ZONE})?"
+    r"|\d?/\d\d?/\d{2,4}"
+    rf"|\d?\s{_MONTH}{_YEAR}"
+    rf"|\d?{_CLOCK}(?:\s?[AaPp][Mm])?{_ZONE}"
+    r"|\d*(?:\.\d+)?[dhm]\s?(?:\d+(?:\.\d+)?[dhms]\s?){0,3}(?<=\ds)"
+    r"|\d*h\s?\d+m"
+    rf"|\d*(?:[.,]\d+)?\s?{_UNIT}"
+    r")(?!\w)"
 )
+_WORDS = re.compile(
+    r"[PpJjFMASONDTW](?<!\w\w)(?:"
+    r"(?:(?<=[Pp])(?:[Ii][Dd]s?|[Pp][Ii][Dd]|rocess(?: id| ID)?)|(?<=[Jj])ob)(?!\w)\s?[:=#]?\s?\(?\d+"
+    r"|(?:(?<=M)on|(?<=T)ue|(?<=W)ed|(?<=T)hu|(?<=F)ri|(?<=S)at|(?<=S)un)[a-z]{0,6},?\s+"
+    rf"(?:\d\d?\s+{_MONTH}|{_MONTH}\s+\d\d?){_YEAR}(?!\w)"
+    r"|(?:(?<=J)an|(?<=F)eb|(?<=M)ar|(?<=A)pr|(?<=M)ay|(?<=J)un|(?<=J)ul|(?<=A)ug|(?<=S)ep|(?<=O)ct|(?<=N)ov|(?<=D)ec)"
+    rf"[a-z]{{0,6}}\.?\s+\d\d?(?!\w){_YEAR})"
+)
+_JOBS = re.compile(r"(?m)^\[\d+\]\s+\d+\b")
+_RULES = ("===", "---", "___", "***", "###", "~~~")
+_ENDS = 65_536
 _RULER = re.compile(r"([=\-_*#~])\1{2,}")
 _ERROR_WORD = re.compile(
     r"error|exception|fail|fatal|denied|refused|invalid|cannot|can't|not found|no such|unable", re.I
@@ -53,9 +62,10 @@ _NOT_FOUND = re.compile(
 )
 _STRONG = re.compile(
     r"\A\s*<returncode>\s*-?[1-9]|\A\s*(?:exit code|exit status|return ?code)\s*[:=]?\s*-?[1-9]"
-    r"|\(exit (?:code|status) -?[1-9]\d*\)\s*\Z|\A\s*\{\"(?:error|is_error)\":(?!\s*(?:null|false|\"\"|\{\}|\[\]|0\b))",
+    r"|\A\s*\{\"(?:error|is_error)\":(?!\s*(?:null|false|\"\"|\{\}|\[\]|0\b))",
     re.I,
 )
+_TRAILING = re.compile(r"\(exit (?:code|status) -?[1-9]\d*\)\s*\Z", re.I)
 _LEADING = re.compile(
     r"\A\s*(?:\[?[\w.]*(?:error|exception|fatal|failure)\]?\s*[:!]"
     r"|traceback \(most recent call last\)|error\b|failed\b)",
@@ -63,6 +73,8 @@ _LEADING = re.compile(
 )
 _LONG_WAIT = 600
 _ALONE = 200
+_HEAD = 20_000
+_SIGNS = ("running", "progress", "pending", "no new output", "no output yet", "not ", "still")
 
 
 def mask(text: str) -> str:
@@ -71,11 +83,20 @@ def mask(text: str) -> str:
     Plain numbers stay, so that `10 %` and `20 %` are two results. Drawn rules (`=====`) are cut to one length, because
     programs pad them to a column behind a duration.
     """
-    return _RULER.sub(r"\1\1\1", _MASKED.sub(MASK, text)).strip()
+    if text.count("-") >= 4:
+        text = _UUID.sub(MASK, text)
+    text = _DIGITS.sub(MASK, _WORDS.sub(MASK, text))
+    if "[" in text:
+        text = _JOBS.sub(MASK, text)
+    if any(rule in text for rule in _RULES):
+        text = _RULER.sub(r"\1\1\1", text)
+    return text.strip()
 
 
 def result_key(text: str) -> str:
-    """16 hex digits of the masked result."""
+    """16 hex digits of the masked result. Of more than 128 Ki characters only the ends are masked."""
+    if len(text) > 2 * _ENDS:
+        return digest(f"{mask(text[:_ENDS])}\0{text[_ENDS:-_ENDS]}\0{mask(text[-_ENDS:])}")
     return digest(mask(text))
 
 
@@ -100,9 +121,10 @@ def failure(result: str, reads: bool = False) -> str | None:
     For stores that do not say whether a call failed. `reads`: what the tool returns may be the text of a log, so
     beside a return code or an error object only a single short line counts.
     """
-    alone = len(result) <= _ALONE and "\n" not in result.strip()
-    if _STRONG.search(result) or ((alone or not reads) and _LEADING.match(result)):
-        return error_line(result)
+    head = result[:_HEAD]
+    alone = len(result) <= _ALONE and "\n" not in head.strip()
+    if _STRONG.match(head) or _TRAILING.search(result[-60:]) or ((alone or not reads) and _LEADING.match(head)):
+        return error_line(head)
     return None
 
 
@@ -161,4 +183,7 @@ def is_not_found(error: str) -> bool:
 def says_running(result: str) -> bool:
     """Whether a result says that something is still running; long results only by their ends, never beside an error."""
     text = result if len(result) <= _LONG_WAIT else f"{result[:200]}\n{result[-200:]}"
+    low = text.lower()
+    if not any(sign in low for sign in _SIGNS):
+        return False
     return _RUNNING.search(text) is not None and _FAILED.search(text) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from agentmem.model import Effect
 
@@ -287,6 +288,7 @@ def _git(rest: list[str]) -> Effect:
     return "changes"
 
 
+@lru_cache(maxsize=256)
 def command_effect(command: str, depth: int = 0) -> Effect:
     """What a whole command line does: `changes` before `unknown` before `waits` before `reads`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import xxhash
@@ -18,11 +19,10 @@ SHELL_TOOLS = frozenset({"bash", "shell", "sh", "zsh", "terminal", "exec", "cmd"
 _SHELL_ARGUMENTS = frozenset({"command", "cmd", "commands", "script", "cmdline", "commandline"})
 
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
-_SPACE = re.compile(r"\s+")
-_SHELL_COMMENT = re.compile(r"(?m)^[ \t]*#(?!!)[^\n]*$|(?<=[ \t;])#[^\n\"'`]*$")
+_SHELL_COMMENT = re.compile(r"(?:^|[ \t;])#")
 _LEX = re.compile(
     r"""(?P<string>\"{3}(?s:.*?)(?:\"{3}|\Z)|'{3}(?s:.*?)(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)"""
-    r"""|(?P<block>/\*(?s:.*?)(?:\*/|\Z))|(?P<rest>//[^\n]*|--\s[^\n]*|\#[^\n]*)"""
+    r"""|(?P<block>/\*)|(?P<rest>//|--(?=\s)|\#)"""
     r"""|(?P<line>\n)|(?P<space>[^\S\n]+)|(?P<word>\w+)|(?P<other>.)"""
 )
 _DIRECTIVE = re.compile(r"#\s*(?:include|define|undef|if|ifdef|ifndef|else|elif|endif|pragma|error|region|endregion)\b")
@@ -33,6 +33,7 @@ def digest(text: str) -> str:
     return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
 
 
+@lru_cache(maxsize=1024)
 def words(tool: str) -> tuple[str, ...]:
     """The words of a tool's name in lower case, without the name of its server: `mcp__fs__readFile` -> `read file`."""
     name = tool.rsplit("__", 1)[-1] or tool
@@ -68,7 +69,11 @@ def parsed(arguments: str | Mapping[str, Any]) -> object:
 
 def canonical_arguments(arguments: str | Mapping[str, Any]) -> str:
     """Canonical JSON of the arguments; the text as given where it is no JSON."""
-    value = parsed(arguments)
+    return canonical_of(arguments, parsed(arguments))
+
+
+def canonical_of(arguments: str | Mapping[str, Any], value: object) -> str:
+    """`canonical_arguments` where the value behind the arguments is at hand."""
     if isinstance(value, str) and value is arguments:
         return arguments
     try:
@@ -115,13 +120,12 @@ def normal_code(code: str) -> str:
             space = True
             before = " " if before != "\n" else before
             continue
-        if kind == "block" and (before in "\n ;{}(,") or (kind == "rest" and _is_comment(text, fresh, before, out)):
-            space = True
-            continue
         if kind in ("rest", "block"):
-            text = text[:1]
-            position = match.start() + 1
-            kind = "other"
+            end = _comment_end(code, match.start(), kind, fresh, before, out)
+            if end:
+                position, space = end, True
+                continue
+            text, position, kind = text[:1], match.start() + 1, "other"
         if fresh and depth == 0 and out:
             out.append("\n")
             if indented and column != levels[-1]:
@@ -141,12 +145,19 @@ def normal_code(code: str) -> str:
     return "".join(out)
 
 
-def _is_comment(text: str, fresh: bool, before: str, out: list[str]) -> bool:
-    if text[0] == "#":
-        return not (fresh and _DIRECTIVE.match(text)) and (fresh or before in " ;:,)]}\"'")
-    if text[0] == "-":
-        return fresh or before in " ;"
-    return fresh or not out or out[-1][-1] in ";{},"
+def _comment_end(code: str, at: int, kind: str, fresh: bool, before: str, out: list[str]) -> int:
+    """Where the comment that may begin at `at` ends; 0 if none begins there."""
+    if kind == "block":
+        end = code.find("*/", at + 2) if before in "\n ;{}(," else -2
+        return 0 if end == -2 else len(code) if end < 0 else end + 2
+    if code[at] == "#":
+        comment = not (fresh and _DIRECTIVE.match(code, at)) and (fresh or before in " ;:,)]}\"'")
+    elif code[at] == "-":
+        comment = fresh or before in " ;"
+    else:
+        comment = fresh or not out or out[-1][-1] in ";{},"
+    end = code.find("\n", at) if comment else -1
+    return 0 if not comment else len(code) if end < 0 else end
 
 
 def code_signature(code: str) -> str:
@@ -156,7 +167,19 @@ def code_signature(code: str) -> str:
 
 def fold(text: str) -> str:
     """White space folded: every run of it one space, none at the ends."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
+
+
+def _command(text: str) -> str:
+    """A command line without its comments, folded. A `#` before a quote on its line may be quoted: it stays."""
+    if "#" not in text:
+        return fold(text)
+    lines = []
+    for line in text.split("\n"):
+        quote = max(line.rfind("'"), line.rfind('"'), line.rfind("`"))
+        found = _SHELL_COMMENT.search(line, quote + 1) if not line.startswith("#!") else None
+        lines.append(line if found is None else line[: found.end() - 1])
+    return fold("\n".join(lines))
 
 
 def _folded(value: object, depth: int = 0) -> object:
@@ -177,8 +200,12 @@ def signature(tool: str, arguments: str | Mapping[str, Any]) -> str:
     White space is folded, arguments that only talk (`TALK`) are left out, except for tools that do nothing but think;
     code stands without comments and layout, command lines without comments. Arguments that are no JSON count as text.
     """
+    return signature_of(tool, arguments, parsed(arguments))
+
+
+def signature_of(tool: str, arguments: str | Mapping[str, Any], value: object) -> str:
+    """`signature` where the value behind the arguments is at hand."""
     name = frozenset(words(tool))
-    value = parsed(arguments)
     shell = not name.isdisjoint(SHELL_TOOLS)
     code = not name.isdisjoint(_CODE_TOOLS)
     if isinstance(value, dict):
@@ -188,14 +215,14 @@ def signature(tool: str, arguments: str | Mapping[str, Any]) -> str:
         for key, item in value.items():
             low = key.lower()
             if isinstance(item, str) and shell and low in _SHELL_ARGUMENTS:
-                kept[key] = fold(_SHELL_COMMENT.sub("", item))
+                kept[key] = _command(item)
             elif isinstance(item, str) and low in _CODE_ARGUMENTS and (code or low in ("code", "source", "python")):
                 kept[key] = normal_code(item)
             else:
                 kept[key] = _folded(item)
         body = _safe_dumps(kept, arguments)
     elif isinstance(value, str):
-        body = fold(_SHELL_COMMENT.sub("", value)) if shell else normal_code(value) if code else fold(value)
+        body = _command(value) if shell else normal_code(value) if code else fold(value)
     else:
         body = _safe_dumps(_folded(value), arguments)
     return digest(f"{tool}\0{body}")

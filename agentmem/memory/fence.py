@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from agentmem import safe
@@ -73,7 +74,13 @@ def guard_headings(text: str, also: tuple[str, ...] = ()) -> str:
 def _forges(line: str, also: tuple[str, ...]) -> bool:
     if not line or line.startswith("  "):
         return False
-    return _skeleton(line).startswith(tuple(map(_skeleton, (*HEADINGS, *TAGS, *also))))
+    return _skeleton(line).startswith(_beginnings(also))
+
+
+@lru_cache(maxsize=32)
+def _beginnings(also: tuple[str, ...]) -> tuple[str, ...]:
+    """Skeletons of the headings, kept because every line of every render is held against them."""
+    return tuple(map(_skeleton, (*HEADINGS, *TAGS, *also)))
 
 
 def _skeleton(text: str) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from agentmem.checkpoint import files
 from agentmem.checkpoint.recorder import Recorder, history, load, record
 from agentmem.checkpoint.store import MissingError, SaveError
 from tests.checkpoint.helpers import message, names, posix, some_steps
@@ -145,11 +144,9 @@ def test_one_save_writes_syncs_replaces_and_syncs_the_folder(tmp_path: Path, mon
 
 @posix
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
-@pytest.mark.parametrize("beside", [False, True])
 def test_a_full_disk_at_any_call_leaves_what_was_saved_and_the_next_save_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, beside: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(files, "BESIDE", 0 if beside else 10**9)
     at = 0
     broken = True
     while broken:
@@ -162,7 +159,7 @@ def test_a_full_disk_at_any_call_leaves_what_was_saved_and_the_next_save_works(
         if not broken:
             assert len(calls.made) < at
             break
-        last = calls.made[-1] if not beside else calls.made[at - 1]
+        last = calls.made[at - 1]
         kept = load(f"r{at}", tmp_path)
         if last[1] == tmp_path.name:  # only the folder's sync came after the replace
             assert kept.step == 4

@@ -81,7 +81,8 @@ class Tale:
         """The state as it is held from now on: names with `__` for a dot, lists as items. `shown`: its changed lines
         stand in the prompt as pieces of their own; what is no longer held leaves it."""
         fields: list[Field] = []
-        carried = {self.at.tape.field_of(i): i for i in self.at.tape.live if self.at.tape.field_of(i) is not None}
+        of = self.at.tape.field_of
+        carried = {name: ident for ident in self.at.tape.live if (name := of(ident)) is not None}
         for name, value in flat(state):
             segment = carried.get(name)
             text = f"{name}: {value[0]}"

@@ -8,11 +8,11 @@ from agentmem.model import Boundary
 from .builders import Tale
 
 
-def fact_lost(tale: Tale, **after: object) -> None:
+def fact_lost(tale: Tale, facts: dict[str, str] | None = None) -> None:
     """A step that holds an order id, and one that does not."""
     tale.hold(facts={"order_id": "ORD-8841", "region": "north"})
     tale.step(("look", "{}", "fine"))
-    tale.hold(**(after or {"facts": {"region": "north"}}))
+    tale.hold(facts=facts or {"region": "north"})
     tale.step(("look", "{}", "fine"))
 
 
@@ -131,6 +131,15 @@ def test_a_value_that_stands_only_as_part_of_a_word_has_not_moved() -> None:
     tale = Tale("ship the order")
     tale.say("user", "Please look after ORD-88412, it is late.")
     fact_lost(tale)
+    assert [drop.cause for drop in tale.drops()] == ["silent"]
+
+
+def test_the_arguments_of_an_old_call_do_not_hide_a_loss() -> None:
+    tale = Tale("ship the order")
+    tale.hold(facts={"order_id": "ORD-8841"})
+    tale.step(("track", '{"order":"ORD-8841"}', "on its way"))
+    tale.hold()
+    tale.step()
     assert [drop.cause for drop in tale.drops()] == ["silent"]
 
 

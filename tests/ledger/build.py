@@ -10,7 +10,7 @@ from agentmem.ledger import Detector, make_attempt
 from agentmem.model import Attempt, Outcome
 
 
-def call(tool: str, result: str | None, outcome: Outcome | None = None, **arguments: object) -> Attempt:
+def call(tool: str, result: str | None, outcome: Outcome | None = None, /, **arguments: object) -> Attempt:
     """An attempt whose step is set when it is fed."""
     return make_attempt(tool, json.dumps(arguments), result, n=1, outcome=outcome)
 

@@ -93,12 +93,16 @@ def test_a_command_that_looks_or_tests_reads(command: str) -> None:
     assert effect("Bash", json.dumps({"command": command})) == "reads"
 
 
-@pytest.mark.parametrize("command", ["sleep 30", "sleep 5; tail log", "date", "wait", "tail -f log", "gh run watch 3", ""])
+@pytest.mark.parametrize(
+    "command", ["sleep 30", "sleep 5; tail log", "date", "wait", "tail -f log", "gh run watch 3", ""]
+)
 def test_a_command_that_only_lets_time_pass_waits(command: str) -> None:
     assert effect("execute_bash", json.dumps({"command": command})) == "waits"
 
 
-@pytest.mark.parametrize("command", ["python fix.py", "./run.sh", "python - <<'EOF'\nrm x\nEOF", "node x.js", "frobnicate"])
+@pytest.mark.parametrize(
+    "command", ["python fix.py", "./run.sh", "python - <<'EOF'\nrm x\nEOF", "node x.js", "frobnicate"]
+)
 def test_a_program_of_ones_own_is_unknown(command: str) -> None:
     assert effect("bash", json.dumps({"command": command})) == "unknown"
 
@@ -139,13 +143,22 @@ def test_a_tool_is_judged_by_its_name_and_action(tool: str, arguments: str, expe
     assert effect(tool, arguments) == expected
 
 
-@pytest.mark.parametrize("result", ["still running", "Build in progress", '{"status":"pending"}', "no new output", "job IN_PROGRESS"])
+@pytest.mark.parametrize(
+    "result", ["still running", "Build in progress", '{"status":"pending"}', "no new output", "job IN_PROGRESS"]
+)
 def test_a_result_that_says_so_is_waiting(result: str) -> None:
     assert is_waiting("get_job", "{}", result)
 
 
 @pytest.mark.parametrize(
-    "result", ["5 failed, 1 pending", "interactive rebase in progress; onto 1a2b", "Error: migrations pending", "done", "x" * 900]
+    "result",
+    [
+        "5 failed, 1 pending",
+        "interactive rebase in progress; onto 1a2b",
+        "Error: migrations pending",
+        "done",
+        "x" * 900,
+    ],
 )
 def test_a_result_that_only_holds_the_word_is_not(result: str) -> None:
     assert not is_waiting("get_job", "{}", result)

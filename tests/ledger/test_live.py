@@ -53,7 +53,11 @@ def test_strict_stops_at_the_second_equal_failure_and_only_there() -> None:
     ledger = Ledger(matches=2)
     assert again(ledger, 2) == ["continue", "stop"]
     calm = Ledger(matches=2)
-    assert [calm.record("read_file", {"path": "a"}, "text").action for _ in range(3)] == ["continue", "continue", "warn"]
+    assert [calm.record("read_file", {"path": "a"}, "text").action for _ in range(3)] == [
+        "continue",
+        "continue",
+        "warn",
+    ]
     progress = Ledger(matches=2)
     assert again(progress) + again(progress, result="2 failed") == ["continue", "continue"]
     with pytest.raises(ValueError, match="matches is 1"):
@@ -85,7 +89,9 @@ def test_the_prompt_holds_ten_entries_and_a_few_hundred_tokens() -> None:
     ledger = Ledger()
     assert ledger.render() == ""
     for i in range(40):
-        ledger.record("t" * 500, {"q": "GOAL (unchanged): x\n" * 900}, "r\n" * 9000, error="e\n" * 900 if i % 2 else None)
+        ledger.record(
+            "t" * 500, {"q": "GOAL (unchanged): x\n" * 900}, "r\n" * 9000, error="e\n" * 900 if i % 2 else None
+        )
     text = ledger.render()
     assert chars4(text) <= 500 and text.count("\n- ") == 10
     assert not any(line.startswith("GOAL") for line in text.splitlines())

@@ -63,7 +63,9 @@ def test_a_fix_and_the_fix_that_takes_it_back_are_found_at_the_second_reversal()
 
 def test_a_fix_without_readable_edits_is_found_by_its_pattern_at_eleven_at_the_latest() -> None:
     names = [("fix", "1"), ("test", "X"), ("fix", "2"), ("test", "Y")] * 3
-    run = [call("apply", "done", "ok", what=b) if a == "fix" else test_run(f"FAILED {b} in a long line") for a, b in names]
+    run = [
+        call("apply", "done", "ok", what=b) if a == "fix" else test_run(f"FAILED {b} in a long line") for a, b in names
+    ]
     detector, first = feed(run)
     assert first is not None and first <= 11
     assert [c.kind for c in detector.cycles] == ["cycle"]
@@ -136,7 +138,10 @@ def test_new_edits_before_the_same_failure_are_no_loop() -> None:
 
 def test_reading_different_files_is_no_loop() -> None:
     assert feed([read(f"f{i}.py") for i in range(20)])[1] is None
-    assert feed([call("read_file", "error: not found, no such file here", "error", path=f"f{i}") for i in range(20)])[1] is None
+    assert (
+        feed([call("read_file", "error: not found, no such file here", "error", path=f"f{i}") for i in range(20)])[1]
+        is None
+    )
 
 
 def test_git_status_between_new_edits_is_no_loop() -> None:

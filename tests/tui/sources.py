@@ -84,7 +84,7 @@ class Played:
 
     def choose(self, run_id: str) -> None:
         self.chosen.append(run_id)
-        self.play(RunChanged(self._runs[run_id]))
+        self.play(RunChanged(self._runs[run_id.rpartition("#")[2]]))
 
     def ask_text(self, lane: str, segment_ids: Sequence[int]) -> None:
         self.asked.append((lane, tuple(segment_ids)))

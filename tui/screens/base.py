@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
-from agentmem.model import Lifeline, RunInfo
+from agentmem.model import Lifeline, Run, RunInfo
 
 from ..context import Context, Texts, View
 from ..safe import text
@@ -15,6 +16,11 @@ from .reader import Reader
 
 if TYPE_CHECKING:
     from ..app import Inspector
+
+
+def run_name(run: Run | RunInfo) -> str:
+    """The name by which the worker tells runs of the same id in several files apart."""
+    return f"{os.path.abspath(run.path)}#{run.id}"
 
 
 class RunBase(Screen[None]):

@@ -8,7 +8,7 @@ from agentmem.tape import PromptView
 
 from ..keys import PANE_IDS
 from ..messages import RawReady
-from .base import RunBase
+from .base import RunBase, run_name
 from .layout import DRAWER
 
 
@@ -167,22 +167,22 @@ class Looking(RunBase):
         self._other_run(-1)
 
     def _other_run(self, by: int) -> None:
-        ids = [info.id for info in self.runs]
-        if len(ids) < 2:
-            self.say("There is one run.")
+        names = [run_name(info) for info in self.runs]
+        if len(names) < 2:
+            self.say("There is one run." if names else "There is no run.")
             return
-        at = ids.index(self.reader.run.id) if self.reader.run and self.reader.run.id in ids else 0
-        self.inspector.choose(ids[(at + by) % len(ids)])
+        here = run_name(self.reader.run) if self.reader.run else ""
+        self.inspector.choose(names[(names.index(here) + by if here in names else 0) % len(names)])
 
     def action_runs(self) -> None:
         from .over.picker import RunPicker
 
-        current = self.reader.run.id if self.reader.run else ""
+        current = run_name(self.reader.run) if self.reader.run else ""
         self.app.push_screen(RunPicker(self.runs, current), self._chosen)
 
-    def _chosen(self, run_id: str | None) -> None:
-        if run_id is not None:
-            self.inspector.choose(run_id)
+    def _chosen(self, name: str | None) -> None:
+        if name is not None:
+            self.inspector.choose(name)
 
     def action_help(self) -> None:
         from .over.help import Help

@@ -89,7 +89,7 @@ class RunScreen(Moving, Looking, Taking):
         if plan.too_small:
             notice.say(small_text(width, height))
         elif not self.reader.ready:
-            notice.nothing(self.inspector.looked, self.inspector.searched)
+            notice.nothing(self.inspector.looked, self.inspector.searched, self.trouble)
         shown = self.reader.ready and not plan.too_small
         notice.display = not shown
         for ident in ("#verdict", "#timeline", "#strip"):

@@ -74,7 +74,7 @@ class LifelineStrip(Band):
         if view.progress is None:
             return None
         done, total = view.progress
-        return Line((Span(f" newest step first · {done:,} of {total:,} read", "label"),))
+        return Line((Span(f" newest step first · {done / 1e6:,.1f} of {total / 1e6:,.1f} MB read", "label"),))
 
     def pressed(self, x: int, y: int) -> object:
         return step_under(self.view, self.size.width, x)

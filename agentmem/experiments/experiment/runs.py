@@ -1,8 +1,9 @@
 """The tasks of the water-meter experiment as recorded runs, so that the inspector shows what the window did to them.
 
 A prompt holds the instructions, one line a call made, and the state, one `name : value` a line. Its pieces are those
-of the experiment: `agentmem show --counter pieces5` gives the profile's figures. The values stand in the state alone,
-so a field that is dropped is gone, and no drop is recorded: the inspector has to find it, as on anyone's run.
+of the experiment: with the counter `pieces5` it has the profile's total. The state is saved as it stands after the
+answer. The values stand in the state alone, so a field that is dropped is gone, and nothing records it: the inspector
+has to find it, as on anyone's run. The request is the goal; it leaves the prompt with the field `anahtar`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def write_runs(
 ) -> list[Path]:
     """Writes one run a task (default: all 24) and returns their checkpoints, in the order of the tasks.
 
-    Raises ValueError for an unknown task or a negative window before anything is written, FileExistsError if another
+    Raises ValueError for an unknown task or a negative window before anything is written, ConflictError if another
     run of that id stands in the folder, SaveError if a run could not be written.
     """
     runs = [simulate(name, window, seed_offset) for name in (world.tasks() if tasks is None else tasks)]
@@ -53,7 +54,7 @@ def _saves(trace: Trace) -> Iterator[Save]:
         yield Save(
             prompt=[opening, *lines, {"role": "user", "content": state_text(call.held)}],
             said=_said(call),
-            state=dict(call.held),
+            state=dict(call.after),
             usage={"prompt_tokens": call.total},
             heard=[opening] if call.n == 1 else [],
         )
@@ -61,7 +62,7 @@ def _saves(trace: Trace) -> Iterator[Save]:
 
 
 def line(call: Call) -> str:
-    """What the prompt keeps of a call: `TRACE_CALL` pieces, none of its values among them."""
+    """What the prompt keeps of a call: `TRACE_PER_CALL` pieces, none of its values among them."""
     outcome = "fields , kept" if call.error is None else f"error : {call.error}"
     return f"call {call.n} : the agent asked {call.tool} with fields of its schema and got {outcome} ."
 

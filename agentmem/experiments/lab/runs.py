@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentmem.experiments.keep import Save, write
 from agentmem.experiments.lab.turns import ITERATIONS, Turn, goal, state_run, string_run
+from agentmem.tokens import chars4
 
 STRING_RUN, STATE_RUN = "lab-string", "lab-state"
 
@@ -15,7 +16,7 @@ STRING_RUN, STATE_RUN = "lab-string", "lab-state"
 def write_runs(folder: str | os.PathLike[str], iterations: int = ITERATIONS) -> list[Path]:
     """Writes `lab-string` and `lab-state` and returns their checkpoints, in that order.
 
-    Raises ValueError for too few or too many iterations before anything is written, FileExistsError if other runs of
+    Raises ValueError for too few or too many iterations before anything is written, ConflictError if other runs of
     these ids stand in the folder, SaveError if a run could not be written.
     """
     runs = {STRING_RUN: string_run(iterations), STATE_RUN: state_run(iterations)}
@@ -23,14 +24,26 @@ def write_runs(folder: str | os.PathLike[str], iterations: int = ITERATIONS) -> 
 
 
 def _saves(turns: Sequence[Turn]) -> Iterator[Save]:
+    before: Turn | None = None
     for turn in turns:
         yield Save(
             prompt=list(turn.prompt),
             said=list(turn.reply),
             state=turn.state,
-            drops=list(turn.drops) or None,
+            drops=[*_replaced(before, turn), *turn.drops] or None,
             heard=list(turn.new),
         )
+        before = turn
+
+
+def _replaced(before: Turn | None, turn: Turn) -> list[dict[str, object]]:
+    """The report that the bounded run takes out of its prompt for the next one: its own doing, so it is recorded."""
+    if before is None or turn.state is None:
+        return []
+    text = before.prompt[0]["content"]
+    record = "the run's own rule: one report at a time"
+    return [{"what": "segment", "name": f"report of {before.action.meter}", "text": text, "tokens": chars4(text),
+             "cause": "replaced", "record": record}]  # fmt: skip
 
 
 def _end(turns: Sequence[Turn]) -> str:

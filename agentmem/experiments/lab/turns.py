@@ -17,7 +17,7 @@ from agentmem.memory.state import State
 from agentmem.model import Drop
 from agentmem.tokens import chars4
 
-ITERATIONS, MOST_ITERATIONS = 30, 500
+ITERATIONS, MOST_ITERATIONS = 30, 200
 STATE_BUDGET = 320
 """Tokens (chars4) that the state may take of a prompt."""
 
@@ -90,7 +90,7 @@ class Lab:
 
 
 def run(iterations: int = ITERATIONS) -> Lab:
-    """Both runs side by side. Raises ValueError for fewer iterations than 1 or more than 500."""
+    """Both runs side by side. Raises ValueError for fewer iterations than 1 or more than 200."""
     string, state = string_run(iterations), state_run(iterations)
     rows = tuple(
         Row(
@@ -149,10 +149,10 @@ def state_run(iterations: int = ITERATIONS) -> tuple[Turn, ...]:
 
 
 def lab_table(lab: Lab) -> str:
-    """One line an iteration, then one line a run that says whether it stayed on goal."""
+    """One line an iteration; `verdicts` says what came of it."""
     head = ("iteration", "string", "after goal", "share", "file", "state", "after goal", "share", "file")
     lines = [(str(row.iteration), *_string_cells(row), *_state_cells(row)) for row in lab.rows]
-    return "\n".join((table(head, lines, left=(4, 8)), "", *verdicts(lab)))
+    return table(head, lines, left=(4, 8))
 
 
 def _string_cells(row: Row) -> tuple[str, ...]:

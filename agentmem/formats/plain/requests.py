@@ -12,9 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
+from agentmem.formats.loose import decode, encode
 from agentmem.formats.messages import Message, split
 from agentmem.formats.plain.envelope import prefix_pieces, unknown_parts
 from agentmem.formats.reader import Format, Options
@@ -105,7 +104,7 @@ class RequestsReader:
         return (Path(self._path).parent,)
 
     def extract(self, raw: bytes, part: int) -> str | None:
-        line = msgspec.json.decode(raw)
+        line = decode(raw)
         request, response = _parts(line)
         index, number = divmod(part, PARTS)
         if index >= _PREFIX:
@@ -145,8 +144,8 @@ class RequestsReader:
                 self.draft.problem(where, f"{len(record.data)} NUL bytes")
             return
         try:
-            line = msgspec.json.decode(data)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            line = decode(data)
+        except ValueError as error:
             self.draft.problem(where, f"not JSON: {error}")
             return
         request, response = _parts(line) if isinstance(line, dict) else (None, None)
@@ -195,7 +194,7 @@ class RequestsReader:
 
     def _items(self, messages: list[Any], record: Record) -> Iterable[Item]:
         for index, message in enumerate(messages):
-            data = msgspec.json.encode(message)
+            data = encode(message)
             yield Item(data, self._path, record.offset, len(record.data), record.line, index * PARTS)
 
     def _prefix(self, request: Mapping[str, Any], record: Record) -> list[Piece]:

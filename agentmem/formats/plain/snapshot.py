@@ -17,6 +17,7 @@ import xxhash
 
 from agentmem.formats.draft import RunDraft, StepDraft
 from agentmem.formats.fields import Finder
+from agentmem.formats.loose import canonical, decode, encode
 from agentmem.formats.messages import is_message
 from agentmem.formats.plain.envelope import ENDED, apply_goal, integer, prefix_pieces, state_fields, unknown_parts
 from agentmem.formats.plain.numbering import Numbering
@@ -152,7 +153,7 @@ class SnapshotReader:
                     break
         else:
             raise Unreadable(f"{self._path}: JSON, but no object and no list")
-        return rest, self._items([json.dumps(item).encode() for item in found])
+        return rest, self._items([encode(item) for item in found])
 
     def _items(self, raws: Iterable[Any]) -> list[Item]:
         source = f"history:{self._path}"
@@ -175,7 +176,7 @@ class SnapshotReader:
                 self._known.add(key)
                 items.append(Item(data, f"history:{self._path}", key, len(data), key=key))
             else:
-                self._version(msgspec.json.decode(version.rest), items, version.seen_at, keep=False)
+                self._version(decode(version.rest), items, version.seen_at, keep=False)
 
     def _version(self, rest: dict[str, Any], items: list[Item], at: float, *, keep: bool) -> None:
         draft = self.draft
@@ -268,7 +269,7 @@ class SnapshotReader:
         return text[where.span[0] : where.span[1]] if text is not None and where.span else text
 
     def _keep(self, rest: dict[str, Any], items: list[Item], at: float) -> None:
-        body = msgspec.json.encode(rest)
+        body = encode(rest)
         new = {item.key: item.data for item in items if item.key not in self._known}
         if not new and body == self._last_rest:
             return
@@ -279,8 +280,8 @@ class SnapshotReader:
 
 def _value(raw: msgspec.Raw) -> Any:
     try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+        return decode(bytes(raw))
+    except ValueError:
         return None
 
 
@@ -288,7 +289,7 @@ def _notes(rest: Mapping[str, Any]) -> str | None:
     notes = rest.get("notes")
     if notes is None or notes in ("", [], {}):
         return None
-    return notes if isinstance(notes, str) else msgspec.json.encode(notes).decode()
+    return notes if isinstance(notes, str) else canonical(notes)
 
 
 def _with_places(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple[Field, ...]:

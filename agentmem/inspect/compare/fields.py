@@ -14,7 +14,7 @@ from agentmem.formats.fields import field_kind
 from agentmem.inspect.compare.cause import cause_of, declared_record
 from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
 from agentmem.inspect.compare.words import clears, is_item, leaf, reworded, root, stands
-from agentmem.model import Cause, Field, Kind
+from agentmem.model import KINDS, Cause, Field, Kind
 
 _NULL = "null"
 _FORGETS = frozenset({
@@ -24,6 +24,8 @@ _FORGETS = frozenset({
 _PLAN_TOOLS = frozenset({"todo", "todos", "plan", "task", "tasks"})
 _TOOL_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LONGEST_ARGUMENTS = 100_000
+DONE_KINDS = frozenset({"call", "thinking"})
+"""Kinds of pieces in which a value does not count as held."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +195,8 @@ def _came_items(passage: Passage, name: str) -> bool:
 
 
 def _moved(passage: Passage, gone: Sequence[Gone]) -> set[str]:
-    """Names of those whose value stands elsewhere: in another field, or in any piece of the prompt."""
+    """Names of those whose value stands elsewhere: in another field, or in a piece of the prompt. The arguments of an
+    old call do not count: they say what was done with the value, and every call that used it would hide its loss."""
     open_ = {item.field.name: item.field.value for item in gone if len(item.field.value) >= 4}
     found = set()
     had = {field.name for field in passage.before}
@@ -208,6 +211,8 @@ def _moved(passage: Passage, gone: Sequence[Gone]) -> set[str]:
     if not open_:
         return found
     for ident in passage.live():
+        if KINDS[passage.tape.kinds[ident]] in DONE_KINDS:
+            continue
         text = passage.text(ident)
         if text is None:
             continue

@@ -8,7 +8,7 @@ from typing import Literal
 
 from agentmem.formats.draft import Declared
 from agentmem.inspect.compare.cause import cause_of, declared_record
-from agentmem.inspect.compare.fields import compare_fields, stands_as
+from agentmem.inspect.compare.fields import DONE_KINDS, compare_fields, stands_as
 from agentmem.inspect.compare.pair import Pair, pair
 from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
 from agentmem.inspect.compare.words import leaf, reworded
@@ -212,7 +212,9 @@ def _state_piece(passage: Passage, outcome: Outcome, seg: Segment) -> None:
     elif text is not None and seg.kind in ("note", "plan", "fact") and reworded(text, fresh):
         outcome.spared.append(Spared(title(seg), "it was worded anew", seg.id))
     elif text is not None and len(text) >= 4 and any(
-        stands_as(text, passage.text(ident) or "") for ident in passage.live()
+        stands_as(text, passage.text(ident) or "")
+        for ident in passage.live()
+        if KINDS[passage.tape.kinds[ident]] not in DONE_KINDS
     ):
         outcome.spared.append(Spared(title(seg), "it stands elsewhere in the prompt", seg.id))
     else:

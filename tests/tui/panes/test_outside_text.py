@@ -17,7 +17,7 @@ from agentmem.inspect.why import why
 from agentmem.model import Boundary, Cycle, Field, Gap, Lane, Lifeline, Lost, Miss, Run, Survival, Waiting
 from tui.widgets.bars import axis_for
 from tui.widgets.line import Line
-from tui.widgets.panes.calls import call_text
+from tui.widgets.panes.calls import call_text, head_text
 from tui.widgets.panes.columns import column, cut, wrap_words
 from tui.widgets.panes.lifelines import details, lifeline_row
 from tui.widgets.panes.loops import LoopsPane
@@ -216,3 +216,23 @@ def test_arguments_are_read_as_one_reads_them(arguments: str, shown: str) -> Non
 
 def test_paths_are_shortened_from_the_left_before_anything_is_cut() -> None:
     assert call_text("edit", "tests/fixtures/deeply/a.csv", 16) == "edit  …/a.csv"
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        ('bash {"command":"sed -i s/a/b/ calc.py"}', "bash  sed -i s/a/b/ calc.py"),
+        ('bash {"command":"python -c \\"import a\\"\\nls -l very lo', 'bash  python -c "import a"⏎ls -l very lo'),
+        ('bash {"deep":"x', 'bash  {"deep":"x'),
+        ("bash ls", "bash ls"),
+        ('other {"command":"ls"}', 'other {"command":"ls"}'),
+    ],
+)
+def test_the_head_of_a_call_is_read_as_a_call_even_where_it_is_cut(head: str, shown: str) -> None:
+    assert head_text("bash", head, 60) == shown
+
+
+@given(OUTSIDE, OUTSIDE, st.integers(4, 90))
+def test_the_head_of_a_call_is_safe(tool: str, rest: str, width: int) -> None:
+    for head in (f"{tool} {rest}", f'{tool} {{"command":"{rest}', f'{tool} {{"command":"{rest}\\'):
+        harmless(head_text(tool, head[:120], width))

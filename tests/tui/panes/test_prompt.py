@@ -143,7 +143,7 @@ def test_results_that_are_still_out_are_counted() -> None:
 def test_parts_that_are_not_in_the_file_stand_there_as_unknown() -> None:
     run = plain_run(3, unknown=("system prompt", "tool schemas"))
     shown = sheet_lines(sheet_of(run, 2, context_of(run)), 80, 40)
-    tools, system = shown[0], shown[1]
+    system, tools = shown[0], shown[1]
     assert "tool schemas: not in this file" in tools.plain and "?" in tools.plain[12:19]
     assert "unknown: not in this file" in system.plain and "?" in system.plain[12:19]
     assert " 0 " not in system.plain[:20]

@@ -8,6 +8,7 @@ from ...messages import Opened
 from ...safe import text
 from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Rows
+from ..base import run_name
 from .sheet import Sheet
 
 _STATUS = {"live": ("●", "text-primary"), "ended": ("■", "label"), "stale": ("!", "text-warning"),
@@ -20,7 +21,7 @@ class RunRows(Rows):
     def __init__(self, infos: tuple[RunInfo, ...], current: str) -> None:
         super().__init__()
         self._infos = infos
-        self.selected = next((i for i, info in enumerate(infos) if info.id == current), 0)
+        self.selected = next((i for i, info in enumerate(infos) if run_name(info) == current), 0)
         self._reveal = True
 
     def line_count(self, width: int) -> int:
@@ -40,11 +41,11 @@ class RunRows(Rows):
             Span(fit(text(info.id), 26)), Span(f" {fit(steps, 6, right=True)}  "),
             Span(fit(about, max(0, width - 55)), "text-warning" if info.problem else "label"),
         )  # fmt: skip
-        return Line(spans, target=info.id)
+        return Line(spans, target=run_name(info))
 
 
 class RunPicker(Sheet):
-    """Dismissed with the id of the run, or None."""
+    """Dismissed with the name of the run (`run_name`), or None."""
 
     def __init__(self, infos: tuple[RunInfo, ...], current: str) -> None:
         super().__init__()

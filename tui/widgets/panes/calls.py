@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from rich.cells import cell_len
 
@@ -11,6 +12,9 @@ from .columns import clean, cut
 PLAIN = ("command", "cmd", "file_path", "path", "filename", "file", "query", "pattern", "url", "code", "input", "text")
 """Arguments whose name says nothing that their value does not."""
 _LONGEST = 4_000
+_FIRST = re.compile(r'\{"(\w+)": ?"([^\x00]*)')
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r"}
 
 
 def call_text(tool: str, arguments: str, cells: int) -> str:
@@ -38,7 +42,24 @@ def arguments_text(arguments: str, cells: int) -> str:
             return clean(" ".join(_argument(name, value) for name, value in ordered), cells)
         if isinstance(found, list):
             return clean(" ".join(map(_value, found)), cells)
-    return clean(arguments, cells)
+    return clean(_cut_off(arguments[:_LONGEST]), cells)
+
+
+def head_text(tool: str | None, head: str, cells: int) -> str:
+    """The head of a call's piece (`bash {"command":"ls -l…`, cut after 120 characters) as one reads it."""
+    if tool and head.startswith(tool):
+        rest = head[len(tool) :].lstrip(" ")
+        if rest.startswith("{"):
+            return call_text(tool, rest, cells)
+    return clean(head, cells)
+
+
+def _cut_off(arguments: str) -> str:
+    """The first argument of an object that is cut in the middle, if its name says nothing; else the text as it is."""
+    found = _FIRST.match(arguments)
+    if found is None or found.group(1) not in PLAIN:
+        return arguments
+    return _ESCAPE.sub(lambda m: _ESCAPED.get(m.group(1), m.group()), found.group(2))
 
 
 def _argument(name: str, value: object) -> str:

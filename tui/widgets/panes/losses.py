@@ -42,8 +42,13 @@ class Loss:
         return self.drop is not None and not self.drop.recorded
 
 
-def losses(run: Run, index: LaneIndex) -> tuple[Loss, ...]:
-    """All rows of one lane. Silent losses that have not come back are first of all."""
+Made = dict[int, tuple[Step, Survival | None, Sequence[Loss]]]
+"""Rows by step, kept while a run grows."""
+
+
+def losses(run: Run, index: LaneIndex, made: Made | None = None) -> tuple[Loss, ...]:
+    """All rows of one lane. Silent losses that have not come back are first of all. `made`: rows of before, by step."""
+    made = {} if made is None else made
     lane = index.lane
     survivals = {survival.n: survival for survival in run.survivals if survival.lane == lane.id}
     places = sorted({*index.jumps.get("drop", ()), *index.jumps.get("boundary", ()), *survivals}, reverse=True)
@@ -54,7 +59,11 @@ def losses(run: Run, index: LaneIndex) -> tuple[Loss, ...]:
         if not 1 <= n <= len(lane.steps):
             continue
         step = lane.steps[n - 1]
-        for loss in _of_step(step, survivals.get(n)):
+        survival = survivals.get(n)
+        kept = made.get(n)
+        if kept is None or kept[0] is not step or kept[1] is not survival:
+            kept = made[n] = (step, survival, _of_step(step, survival))
+        for loss in kept[2]:
             (alarms if loss.alarming else unrecorded if loss.unrecorded else rest).append(loss)
     alarms.sort(key=lambda loss: loss.drop is not None and loss.drop.returned_at is not None)
     gaps = [

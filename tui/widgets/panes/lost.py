@@ -21,7 +21,7 @@ from ...messages import ToStep
 from ..line import Line, Span, fit, thousands
 from ..rows import Pane
 from .columns import GLYPHS, blank, clean, column, count, row, said
-from .losses import Loss, boundary_word, losses, nothing_lost
+from .losses import Loss, Made, boundary_word, losses, nothing_lost
 
 GLYPH, CAUSE, TOKENS, AT, LAST, BACK = 3, 11, 8, 6, 9, 12
 INDENT = GLYPH + CAUSE
@@ -238,6 +238,7 @@ class LostPane(Pane):
         self._bound: tuple[Run, Cursor, Context] | None = None
         self._losses: tuple[Loss, ...] = ()
         self._of: tuple[Run, str] | None = None
+        self._kept: Made = {}
         self._opened: set[tuple[str, int]] = set()
         self._starts: list[int] = []
         self._count = 0
@@ -246,15 +247,21 @@ class LostPane(Pane):
     def show(self, run: Run, cursor: Cursor, context: Context) -> None:
         other = self._bound is None or self._bound[0].id != run.id or self._bound[1][0] != cursor[0]
         self._bound = (run, cursor, context)
-        if self._of != (run, cursor[0]):
-            index = context.index.lanes.get(cursor[0])
-            self._losses = () if index is None else losses(run, index)
-            self._of = (run, cursor[0])
-            self._made_for = None
+        if other:
+            self._kept = {}
         self.changed("start" if other else "keep")
 
     def _make(self, width: int) -> None:
-        terminal = self._bound[2].width if self._bound is not None else width
+        """Rows and their places; made when the pane is looked at, once a run."""
+        if self._bound is None:
+            return
+        run, cursor, context = self._bound
+        if self._of != (run, cursor[0]):
+            self._of = (run, cursor[0])
+            index = context.index.lanes.get(cursor[0])
+            self._losses = () if index is None else losses(run, index, self._kept)
+            self._made_for = None
+        terminal = context.width
         if self._made_for == (width, terminal):
             return
         self._made_for = (width, terminal)
@@ -297,18 +304,23 @@ class LostPane(Pane):
         return self._losses[place], index - self._starts[place]
 
     def head(self, width: int) -> tuple[Line, ...]:
+        self._make(width)
         if self._bound is None or not self._losses:
             return ()
         return (head_line(self._bound[2].width, width),)
 
     def badge(self) -> tuple[Span, ...]:
-        alarms = sum(1 for loss in self._losses if loss.alarming and loss.drop and loss.drop.returned_at is None)
-        others = sum(1 for loss in self._losses if loss.sort != "gap" and not loss.alarming)
+        """Silent losses that have not come back, and steps that lost something on record."""
+        index = None if self._bound is None else self._bound[2].index.lanes.get(self._bound[1][0])
+        if index is None or self._bound is None:
+            return ()
+        alarms = sum(drop.returned_at is None for drop in index.alarms)
+        recorded = len(index.jumps.get("drop", ())) - len({drop.n for drop in index.alarms})
         spans = []
         if alarms:
             spans.append(Span(f" ▲{alarms}", "text-error"))
-        if others and self._bound is not None and self._bound[2].width >= 100:
-            spans.append(Span(f" −{others}", "text-warning"))
+        if recorded and self._bound[2].width >= 100:
+            spans.append(Span(f" −{recorded}", "text-warning"))
         return tuple(spans)
 
     def open_target(self, target: object) -> bool:

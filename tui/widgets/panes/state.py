@@ -241,8 +241,9 @@ class StatePane(Pane):
             words = "No state in this run. Press / and p to follow a text."
             self._rows = [(line, None) for line in said(words, width)]
             if run.goal is not None:
-                goal = f"The goal, as the run tells it: {clean(run.goal, width * 3)}"
-                self._rows += [(line, None) for line in said(goal, width, "foreground")]
+                goal = f"The goal, as the run tells it: {clean(run.goal, width * GOAL_ROWS)}"
+                wrapped = wrap_words(goal, max(8, width - 2), limit=GOAL_ROWS)
+                self._rows += [(row((Span(" "), Span(part)), width), None) for part in wrapped]
         else:
             self._rows = state_rows(run, step, held, width)
         return self._rows

@@ -11,7 +11,7 @@ from agentmem.model import Drop, Prompt, Segment, Step
 from ..line import Span, thousands
 from ..panes.columns import count
 from .plan import Entry, Row, ghost_entry
-from .seen import Ghost
+from .seen import Ghost, Seen
 
 PREVIEW = 6
 """Rows of text that a new piece shows."""
@@ -43,8 +43,8 @@ class View:
         return tuple(spans)
 
 
-def view(step: Step, before: Prompt | None, silent: Sequence[Ghost], text_of: TextOf, whole: Sequence[Segment]) -> View:
-    """`silent`: ghosts by their place in this prompt; `whole`: this prompt's pieces are looked up by it in order."""
+def view(step: Step, before: Prompt | None, silent: Sequence[Ghost], text_of: TextOf, seen: Seen) -> View:
+    """`silent`: ghosts by their place in the prompt that `seen` reads."""
     found = difference(before, step.prompt)
     drops = {drop.segment: drop for drop in step.drops if drop.segment is not None}
     ghosted = {ghost.drop.segment for ghost in silent if ghost.drop.segment is not None}
@@ -58,7 +58,7 @@ def view(step: Step, before: Prompt | None, silent: Sequence[Ghost], text_of: Te
 
     for change in found.changes:
         if change.sort == "same":
-            place = _same_rows(change, place, waiting, rows, step, whole)
+            place = _same_rows(change, place, waiting, rows, step, seen)
             continue
         pass_ghosts()
         if change.sort == "gone":
@@ -69,7 +69,7 @@ def view(step: Step, before: Prompt | None, silent: Sequence[Ghost], text_of: Te
         assert change.now is not None
         place += 1
         rows.extend(_came_rows(change, text_of))
-    place = len(whole) + 1
+    place = len(seen.ids) + 1
     pass_ghosts()
     for drop in step.drops:
         if drop.segment is None and not drop.alarming:
@@ -77,25 +77,23 @@ def view(step: Step, before: Prompt | None, silent: Sequence[Ghost], text_of: Te
     return View(rows, found, len(silent))
 
 
-def _same_rows(change: Change, place: int, waiting: list[Ghost], rows: list[Row], step: Step,
-               whole: Sequence[Segment]) -> int:  # fmt: skip
+def _same_rows(change: Change, place: int, waiting: list[Ghost], rows: list[Row], step: Step, seen: Seen) -> int:
     """Unchanged pieces as one row, parted where a ghost stands among them. Returns the place behind them."""
     end = place + change.count
     while place < end:
         while waiting and waiting[0].place <= place:
             rows.extend(_ghost_rows(waiting.pop(0).drop, step))
         stop = min(end, waiting[0].place) if waiting else end
-        if end < len(whole) or whole[place].kind != "goal":
-            rows.append(_same_entry(whole[place:stop]))
+        if end < len(seen.ids) or seen.kind(seen.ids[place]) != "goal":
+            rows.append(_same_entry(seen.ids[place:stop], seen))
         place = stop
     return end
 
 
-def _same_entry(segments: Sequence[Segment]) -> Entry:
-    known = [segment.tokens for segment in segments if segment.tokens is not None]
-    first, last = segments[0].kind, segments[-1].kind
-    text = first if len(segments) == 1 else f"{first} to {last}" if len(segments) > 2 else f"{first}, {last}"
-    return Entry("same", word=f"{len(segments)} same", tokens=sum(known) if known else None, text=text)
+def _same_entry(ids: Sequence[int], seen: Seen) -> Entry:
+    first, last = seen.kind(ids[0]), seen.kind(ids[-1])
+    text = first if len(ids) == 1 else f"{first} to {last}" if len(ids) > 2 else f"{first}, {last}"
+    return Entry("same", word=f"{len(ids)} same", tokens=seen.sum(ids), text=text)
 
 
 def _ghost_rows(drop: Drop, step: Step) -> list[Row]:

@@ -14,7 +14,7 @@ from agentmem.model import Attempt, Drop, Field, Segment, Step
 
 from ...messages import ToStep
 from ..line import Line, Span, fit, thousands
-from ..panes.calls import call_text
+from ..panes.calls import call_text, head_text
 from ..panes.columns import clean, edge_role, row, text_role, word_of, wrap_words
 from .layout import Layout
 from .plan import Entry
@@ -72,7 +72,9 @@ def segment_line(segment: Segment, width: int, note: tuple[str, str] = ("", "lab
     """A piece by kind, tokens and first line; `opened`: what stands there while it is open below."""
     flex = width - TEXT_AT
     unknown = segment.head is None
-    text = "unknown: not in this file" if unknown else clean(segment.head, flex)
+    text = "unknown: not in this file" if segment.head is None else clean(segment.head, flex)
+    if segment.kind == "call" and segment.head is not None:
+        text = head_text(segment.tool, segment.head, flex)
     failed = segment.kind == "error" and segment.field is None
     state = segment.field is not None or edge_role(segment.kind) == "state"
     word = "failure" if segment.kind == "error" and not failed else word_of(segment.kind)

@@ -16,6 +16,8 @@ from .seen import Ghost, Seen, unknown_parts
 
 HEAD_KINDS = ("system", "tools", "summary")
 FEWEST_AT_END = 3
+COMPACT_BELOW = 12
+"""Rows below which the parts have no heads of their own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +44,8 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
           room: int, unfolded: bool, opened: Collection[int] = ()) -> list[Row]:  # fmt: skip
     """The rows of the whole view for `room` lines; `unfolded`: the reader opened the fold; `opened`: keys of pieces
     that are open, which no fold hides."""
-    saw: list[Row] = [
+    saw: list[Row] = []
+    missing = [
         Entry("unknown", word=kind, text=f"{words}: not in this file") for kind, words in unknown_parts(unknown, seen)
     ]
     if not seen.ids:
@@ -61,18 +64,24 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
     saw.extend(seen.ids[at:])
     if anchored is not None:
         saw.remove(seen.ids[anchored])
-    after = parts(step)
+    first = int(bool(saw) and isinstance(saw[0], int) and seen.kind(saw[0]) == "system")
+    saw[first:first] = missing
+    after = parts(step, compact=room < COMPACT_BELOW)
     if unfolded:
         return saw + after
     return fold(saw, seen, steps, room - len(after), opened) + after
 
 
-def parts(step: Step) -> list[Row]:
-    """What the model answered and what came back; nothing for the open step."""
+def parts(step: Step, compact: bool = False) -> list[Row]:
+    """What the model answered and what came back; nothing for the open step. `compact`: without their own heads,
+    `→` and `←` in front of the pieces."""
     if step.open:
         return []
     rows: list[Row] = []
-    for word, segments in (("answered", step.replies), ("came back", step.results)):
+    for word, glyph, segments in (("answered", "→", step.replies), ("came back", "←", step.results)):
+        if compact:
+            rows.extend(Entry("piece", one, glyph="✗" if one.kind == "error" else glyph) for one in segments)
+            continue
         known = [segment.tokens for segment in segments if segment.tokens is not None]
         note = count(len(segments), "piece") if segments else "nothing"
         if word == "came back" and step.pending:
@@ -94,7 +103,7 @@ def fold(rows: list[Row], seen: Seen, steps: Sequence[Step], room: int, opened: 
     """`rows` with their middle folded so that they take `room` lines, if they can."""
     if len(rows) <= max(room, 1):
         return rows
-    must = [_must(row, seen, opened) for row in rows]
+    must = _musts(rows, seen, opened)
     head = 0
     while head < min(4, len(rows)) and _head(rows[head], seen):
         head += 1
@@ -142,11 +151,14 @@ def _tail(must: Sequence[bool], head: int, room: int) -> int:
     return min(max(best, FEWEST_AT_END), total - head)
 
 
-def _must(row: Row, seen: Seen, opened: Collection[int]) -> bool:
-    if isinstance(row, int):
-        segment = seen.segment(row)
-        return segment.kind == "error" or segment.key in opened
-    return row.glyph in ("▲", "✗")
+def _musts(rows: Sequence[Row], seen: Seen, opened: Collection[int]) -> list[bool]:
+    """For each row whether it must be seen."""
+    places = [place for place, row in enumerate(rows) if isinstance(row, int)]
+    idents = [row for row in rows if isinstance(row, int)]
+    must = [not isinstance(row, int) and row.glyph in ("▲", "✗") for row in rows]
+    for place, ident, failed in zip(places, idents, seen.errors(idents), strict=True):
+        must[place] = failed or (bool(opened) and seen.key(ident) in opened)
+    return must
 
 
 def _head(row: Row, seen: Seen) -> bool:
@@ -154,8 +166,7 @@ def _head(row: Row, seen: Seen) -> bool:
 
 
 def _fold_entry(ids: tuple[int, ...], seen: Seen, steps: Sequence[Step]) -> Entry:
-    known = [tokens for tokens in map(seen.tokens, ids) if tokens is not None]
-    return Entry("fold", word=f"{len(ids)} more", tokens=sum(known) if known else None,
+    return Entry("fold", word=f"{len(ids)} more", tokens=seen.sum(ids),
                  text=_made_in(ids, seen, steps), note="Enter opens", ids=ids)  # fmt: skip
 
 

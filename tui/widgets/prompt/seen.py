@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentmem.model import Drop, Kind, Lane, Prompt, Segment, Step
+from agentmem.model import KINDS, Drop, Kind, Lane, Prompt, Segment, Step
 from agentmem.tape import PromptView
 
 from ...index import LaneIndex
@@ -20,7 +20,7 @@ class Seen:
 
     def __init__(self, prompt: Prompt) -> None:
         self.prompt = prompt
-        self.ids: Sequence[int] = list(prompt.ids)
+        self.ids: list[int] = list(prompt.ids)
         self._tape = prompt.tape if isinstance(prompt, PromptView) else None
         self._made = {} if self._tape is not None else {segment.id: segment for segment in prompt}
 
@@ -28,10 +28,26 @@ class Seen:
         return self._made[ident] if self._tape is None else self._tape.segment(ident)
 
     def kind(self, ident: int) -> Kind:
-        return self.segment(ident).kind
+        return self._made[ident].kind if self._tape is None else KINDS[self._tape.kinds[ident]]
 
-    def tokens(self, ident: int) -> int | None:
-        return self.segment(ident).tokens
+    def key(self, ident: int) -> int:
+        return self._made[ident].key if self._tape is None else self._tape.keys[ident]
+
+    def sum(self, idents: Sequence[int]) -> int | None:
+        """Tokens of the pieces that are known; None if none is."""
+        if self._tape is None:
+            known = [tokens for ident in idents if (tokens := self._made[ident].tokens) is not None]
+        else:
+            column = self._tape.tokens
+            known = [tokens for ident in idents if (tokens := column[ident]) >= 0]
+        return sum(known) if known else None
+
+    def errors(self, idents: Sequence[int]) -> list[bool]:
+        """For each piece whether it is a failed result, without making its segment."""
+        if self._tape is None:
+            return [self._made[ident].kind == "error" for ident in idents]
+        column, code = self._tape.kinds, KINDS.index("error")
+        return [column[ident] == code for ident in idents]
 
     def born(self, ident: int) -> int | None:
         """First step n whose prompt holds the piece; None if that is not known."""

@@ -57,9 +57,8 @@ class Sheet:
     def _compare(self) -> None:
         base = self.context.base or self.step.parent
         self.base = None if base is None else step_at(self.run, *base)
-        whole_prompt = tuple(map(self.seen.segment, self.seen.ids))
         before = None if self.base is None else self.base.prompt
-        self.view = view(self.step, before, self.ghosts, self.context.text_of, whole_prompt)
+        self.view = view(self.step, before, self.ghosts, self.context.text_of, self.seen)
         wanted = [change.now.id for change in self.view.difference.of("added") if change.now is not None][:8]
         for change in self.view.difference.of("shortened"):
             wanted.extend(segment.id for segment in (change.now, change.was) if segment is not None)
@@ -214,7 +213,7 @@ class Sheet:
                 return held.value, held.tokens
         for ident in (*reversed(self.seen.ids[-3:]), *self.seen.ids[:8]):
             if self.seen.kind(ident) == "goal":
-                return self.run.goal, self.seen.tokens(ident)
+                return self.run.goal, self.seen.segment(ident).tokens
         return self.run.goal, None
 
     def missing_since(self) -> int | None:

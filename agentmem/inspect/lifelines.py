@@ -1,0 +1,278 @@
+"""Where one thing stood, step by step: the goal, a field of the state, or any text.
+
+Levels, one glyph a step: `━` in the prompt, `◆` changed, `╌` shortened, `─` held in the state but not in the prompt,
+`·` gone, `▲` gone and nobody recorded it, `✗` needed while not in the prompt, space: not yet there or unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from agentmem.inspect.compare.goal import goal_field, is_goal
+from agentmem.inspect.compare.words import is_item, leaf, root, stands
+from agentmem.model import Drop, Field, Lane, Lifeline, Run, Step
+from agentmem.tape import PromptView, Tape
+
+IN, CHANGED, SHORTENED, HELD, GONE, ALARM, NEEDED, NOT_YET = "━", "◆", "╌", "─", "·", "▲", "✗", " "
+_PRESENT = frozenset({IN, CHANGED, SHORTENED})
+_NULL = "null"
+Fetch = Callable[[int], str | None]
+"""Whole text of a segment of the lane by its id; None if it cannot be had."""
+
+
+def ranges(lane: Lane, levels: Sequence[str], glyphs: Iterable[str] = _PRESENT) -> tuple[tuple[int, int], ...]:
+    """(first, last) step numbers of the runs of steps whose level is one of the glyphs."""
+    wanted = frozenset(glyphs)
+    out: list[tuple[int, int]] = []
+    start: int | None = None
+    for index, level in enumerate(levels):
+        if level in wanted:
+            start = index if start is None else start
+        elif start is not None:
+            out.append((lane.steps[start].number, lane.steps[index - 1].number))
+            start = None
+    if start is not None and levels:
+        out.append((lane.steps[start].number, lane.steps[len(levels) - 1].number))
+    return tuple(out)
+
+
+def _line(
+    name: str, lane: Lane, levels: list[str], changed: Sequence[tuple[int, str]] = (), said: Sequence[int] = ()
+) -> Lifeline:
+    numbers = [step.number for step in lane.steps]
+    return Lifeline(
+        name, lane.id, 1, "".join(levels), ranges(lane, levels), tuple(changed),
+        tuple(number for number, level in zip(numbers, levels, strict=True) if level == NEEDED), tuple(said),
+        tuple(number for number, level in zip(numbers, levels, strict=True) if level == ALARM),
+    )  # fmt: skip
+
+
+def _mark(levels: list[str], drops: Iterable[Drop]) -> None:
+    """Alarms at the step of an unrecorded drop, and failures that needed it, where the thing does not stand."""
+    for drop in drops:
+        if not drop.recorded and drop.n - 1 < len(levels) and levels[drop.n - 1] in (GONE, HELD):
+            levels[drop.n - 1] = ALARM
+        for miss in drop.missed_by:
+            if miss.n - 1 < len(levels) and levels[miss.n - 1] not in _PRESENT:
+                levels[miss.n - 1] = NEEDED
+
+
+def goal_lifeline(run: Run, lane_id: str) -> Lifeline:
+    """The goal of the run in one lane. Raises KeyError as `Run.lane`."""
+    lane = run.lane(lane_id)
+    levels: list[str] = []
+    changes: list[tuple[int, str]] = []
+    drops: list[Drop] = []
+    value: str | None = None
+    for step in lane.steps:
+        drops.extend(drop for drop in step.drops if drop.kind == "goal")
+        if step.goal == "unknown":
+            levels.append(NOT_YET)
+            continue
+        if step.goal == "missing":
+            levels.append(GONE)
+            continue
+        held = goal_field(step.fields)
+        now = held.value if held is not None else None
+        moved = now is not None and value is not None and now != value
+        levels.append(CHANGED if moved else IN)
+        if moved and now is not None:
+            changes.append((step.number, now))
+        value = now if now is not None else value
+    _mark(levels, drops)
+    return _line("goal", lane, levels, changes)
+
+
+class _FieldLine:
+    """One field while its lane is walked through."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.levels: list[str] = []
+        self.changed: list[tuple[int, str]] = []
+        self.value: str | None = None
+        self.drops: list[Drop] = []
+
+    def put(self, step: Step, index: int, field: Field | None) -> None:
+        if len(self.levels) < index:
+            fill = GONE if self.value is not None else NOT_YET
+            self.levels.extend(fill for _ in range(index - len(self.levels)))
+        if field is None or field.value in (_NULL, ""):
+            self.levels.append(GONE if self.value is not None else NOT_YET)
+            return
+        moved = self.value is not None and self.value != field.value
+        if moved:
+            self.changed.append((step.number, field.value))
+        self.value = field.value
+        self.levels.append(HELD if field.segment is None else CHANGED if moved else IN)
+
+
+def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
+    """A lifeline for every field that the state ever held, the worst lost first: lost without a record and needed,
+    lost without a record, needed, gone, then those that still stand. Items of a list go by their value."""
+    lane = run.lane(lane_id)
+    lines: dict[str, _FieldLine] = {}
+    before: tuple[Field, ...] | None = None
+    for index, step in enumerate(lane.steps):
+        if step.fields is before and not step.drops:
+            for line in lines.values():
+                last = line.levels[-1] if line.levels else NOT_YET
+                line.levels.append(IN if last == CHANGED else last)
+            continue
+        before = step.fields
+        for field in step.fields:
+            key = _key(field)
+            if key not in lines:
+                lines[key] = _FieldLine(field.name)
+            lines[key].put(step, index, field)
+        for line in lines.values():
+            if len(line.levels) <= index:
+                line.put(step, index, None)
+        for drop in step.drops:
+            lost = lines.get(_drop_key(drop)) or lines.get(drop.name)
+            if drop.what != "segment" and lost is None:
+                lost = lines[drop.name] = _FieldLine(drop.name)
+                lost.levels.extend([NOT_YET] * index + [GONE])
+                lost.value = drop.text or ""
+            if lost is not None:
+                lost.drops.append(drop)
+    ranked = []
+    for line in lines.values():
+        if len(line.levels) < len(lane.steps):
+            line.put(lane.steps[-1], len(lane.steps) - 1, None)
+        _mark(line.levels, line.drops)
+        ranked.append((_rank(line), _line(line.name, lane, line.levels, line.changed)))
+    ranked.sort(key=lambda item: item[0])
+    return tuple(line for _, line in ranked)
+
+
+def _key(field: Field) -> str:
+    return f"{root(field.name)}[]{field.value}" if is_item(field.name) else field.name
+
+
+def _drop_key(drop: Drop) -> str:
+    return f"{root(drop.name)}[]{drop.text}" if is_item(drop.name) else drop.name
+
+
+def _rank(line: _FieldLine) -> tuple[int, int, int]:
+    """Smaller is worse; among equals what was lost last comes first."""
+    gone = [drop for drop in line.drops if drop.returned_at is None]
+    silent = any(not drop.recorded for drop in gone)
+    needed = any(drop.missed_by for drop in gone)
+    last = max((drop.n for drop in line.drops), default=0)
+    if silent and needed:
+        order = 0
+    elif silent:
+        order = 1
+    elif needed:
+        order = 2
+    elif gone:
+        order = 3
+    elif line.drops:
+        order = 4
+    elif line.levels and line.levels[-1] == GONE:
+        order = 5
+    elif is_goal(line.name):
+        order = 8
+    else:
+        order = 6 if HELD in line.levels else 7
+    return order, -last, 0 if leaf(line.name) else 1
+
+
+def text_lifeline(run: Run, lane_id: str, text: str, fetch: Fetch) -> Lifeline:
+    """Any text in the prompts of one lane. `fetch` gives whole texts; only pieces longer than their head need it.
+
+    `said`: steps whose reply says it although it does not stand in the prompt.
+    """
+    lane = run.lane(lane_id)
+    tape = _tape(lane)
+    if not text or tape is None:
+        return _line(text, lane, [NOT_YET] * len(lane.steps))
+    return hits_lifeline(lane, text, find(tape, text, fetch))
+
+
+def find(tape: Tape, text: str, fetch: Fetch) -> set[int]:
+    """Ids of the pieces of a lane, replies included, whose whole text holds `text`. Equal ones are looked at once."""
+    known: dict[int, bool] = {}
+    hits: set[int] = set()
+    for ident in range(len(tape)):
+        key = tape.keys[ident]
+        found = known.get(key)
+        if found is None:
+            found = known[key] = _holds(tape, ident, text, fetch)
+        if found:
+            hits.add(ident)
+    return hits
+
+
+def _holds(tape: Tape, ident: int, text: str, fetch: Fetch) -> bool:
+    segment = tape.segment(ident)
+    if segment.head is None:
+        return False
+    if text in segment.head:
+        return True
+    if segment.characters is not None and segment.characters <= len(segment.head):
+        return False
+    return text in (fetch(ident) or "")
+
+
+def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
+    """The lifeline of a text whose pieces are known: walks the edits once."""
+    tape = _tape(lane)
+    count = len(lane.steps)
+    levels: list[str] = []
+    drops: list[Drop] = []
+    stubs: dict[int, int] = {}
+    said: list[int] = []
+    standing: dict[int, None] = {}
+    seen = False
+    for step in lane.steps:
+        left = False
+        if tape is not None:
+            for edit in tape.edits(step.n):
+                for ident in edit.gone:
+                    if ident in hits:
+                        standing.pop(ident, None)
+                        left = True
+                    elif ident in stubs:
+                        del stubs[ident]
+                for ident in edit.new:
+                    if ident in hits:
+                        standing[ident] = None
+        if step.drops:
+            for drop in step.drops:
+                of_it = _of_text(drop, text, hits, left)
+                if of_it and drop.cause == "shortened" and drop.stub is not None:
+                    stubs[drop.stub] = step.n
+                if of_it:
+                    drops.append(drop)
+        if standing:
+            seen = True
+            levels.append(IN)
+        else:
+            levels.append(SHORTENED if stubs else GONE if seen else NOT_YET)
+            if any(reply.id in hits for reply in step.replies):
+                said.append(step.number)
+            if seen:
+                for attempt in step.attempts:
+                    if attempt.outcome == "error" and attempt.error is not None and stands(text, attempt.error):
+                        levels[-1] = NEEDED
+    _mark(levels, drops)
+    assert len(levels) == count
+    return _line(text, lane, levels, (), said)
+
+
+def _of_text(drop: Drop, text: str, hits: set[int], left: bool) -> bool:
+    """Whether a drop lost that text. Of a row of several pieces only the first is known: it counts if a hit left."""
+    if drop.segment is not None and drop.segment in hits:
+        return True
+    if drop.count > 1:
+        return left
+    return drop.text is not None and text in drop.text
+
+
+def _tape(lane: Lane) -> Tape | None:
+    if not lane.steps:
+        return None
+    prompt = lane.steps[-1].prompt
+    return prompt.tape if isinstance(prompt, PromptView) else None

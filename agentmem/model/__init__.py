@@ -1,0 +1,41 @@
+"""The values: one small vocabulary that every reader produces and every pane draws.
+
+All values are frozen and slotted and compare by identity, so that handing one to the screen costs nothing.
+Texts are raw here; they are made safe for a terminal at the door (`agentmem.safe`).
+None means unknown, everywhere; it is never replaced by zero or by an empty text.
+"""
+
+from __future__ import annotations
+
+from agentmem.model.findings import Cycle, Finding, Gap, Lifeline, Lost, Problem, Survival, Waiting
+from agentmem.model.kinds import (
+    FIXED_KINDS,
+    FRAME,
+    HEAD_CHARACTERS,
+    KINDS,
+    STATE_KINDS,
+    BoundaryKind,
+    Cause,
+    Cursor,
+    CycleKind,
+    Effect,
+    GoalStatus,
+    Kind,
+    LaneKind,
+    Outcome,
+    Provenance,
+    RunStatus,
+    TokenCounter,
+    WindowSource,
+)
+from agentmem.model.pieces import Drop, Field, Miss, Prompt, Segment, Where
+from agentmem.model.run import Run, RunInfo
+from agentmem.model.steps import Attempt, Boundary, Lane, Step, Tokens, Usage
+
+__all__ = [
+    "FIXED_KINDS", "FRAME", "HEAD_CHARACTERS", "KINDS", "STATE_KINDS", "Attempt", "Boundary", "BoundaryKind",
+    "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap", "GoalStatus",
+    "Kind", "Lane", "LaneKind", "Lifeline", "Lost", "Miss", "Outcome", "Problem", "Prompt", "Provenance",
+    "Run", "RunInfo", "RunStatus", "Segment", "Step", "Survival", "TokenCounter", "Tokens", "Usage",
+    "Waiting", "Where", "WindowSource",
+]  # fmt: skip

@@ -1,0 +1,117 @@
+"""What is found in a run: cycles, waiting, survivals, gaps, problems, lifelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agentmem.model.kinds import CycleKind
+from agentmem.model.steps import Boundary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cycle:
+    """Going in circles: the ledger's finding over attempts."""
+
+    lane: str
+    kind: CycleKind
+    period: int
+    steps: tuple[int, ...]
+    """Numbers of all steps in it, in order, as far as it has grown."""
+    count: int
+    """How often it has come round (for a repeat: equal attempts)."""
+    tools: tuple[str, ...]
+    """One entry a member of the period, in order."""
+    signatures: tuple[str, ...]
+    tokens: int | None
+    """Prompt tokens spent on its steps."""
+    warned_at: int
+    ended_at: int | None = None
+    """The step whose attempt broke it; None while it turns."""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waiting:
+    """Polls while something runs: told apart from a loop, with what it costs."""
+
+    lane: str
+    steps: tuple[int, ...]
+    tool: str
+    count: int
+    tokens: int | None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lost:
+    """One thing that a boundary lost."""
+
+    kind: Literal["goal", "identifiers", "paths", "numbers", "commands", "constraints", "decisions", "prose"]
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survival:
+    """What came through a boundary, by kind."""
+
+    lane: str
+    n: int
+    step: int
+    boundary: Boundary
+    kept: dict[str, tuple[int, int]]
+    """kind -> (kept, total)"""
+    lost: tuple[Lost, ...]
+    """In the order lost goal, identifiers, paths, numbers, then prose."""
+    changed: tuple[tuple[str, str], ...]
+    """(from, to): came out of the summary changed by a character or two."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gap:
+    """Steps that are missing: own numbers `first..last` are not in what was seen."""
+
+    lane: str
+    after: int
+    before: int
+    missing: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finding:
+    rule: str
+    name: str
+    severity: Literal["error", "warning", "info"]
+    lane: str
+    step: int
+    message: str
+    evidence: tuple[tuple[int, str, str], ...] = ()
+    """(step, where, text)"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifeline:
+    """Where one thing stood, step by step, in one lane."""
+
+    name: str
+    lane: str
+    first: int
+    """n of the first level."""
+    levels: str
+    """One glyph a step: `━` in the prompt, `◆` changed, `╌` shortened, `─` held in the state but not in the prompt,
+    `·` gone, `▲` gone and nobody recorded it, `✗` needed while not in the prompt, space: not yet there."""
+    present: tuple[tuple[int, int], ...] = ()
+    """(first, last) step numbers."""
+    changed: tuple[tuple[int, str], ...] = ()
+    needed: tuple[int, ...] = ()
+    said: tuple[int, ...] = ()
+    """Steps whose reply says it although it is not in the prompt."""
+    alarms: tuple[int, ...] = field(default=())

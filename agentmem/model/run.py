@@ -1,0 +1,71 @@
+"""One run, whole, and a row of the list of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentmem.model.findings import Cycle, Gap, Problem, Survival, Waiting
+from agentmem.model.kinds import Provenance, RunStatus, WindowSource
+from agentmem.model.steps import Lane
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One run, whole. A new value for every change; nothing in it is ever mutated."""
+
+    id: str
+    path: str
+    format: str
+    provenance: Provenance
+    goal: str | None
+    goal_declared: bool
+    lanes: tuple[Lane, ...]
+    gaps: tuple[Gap, ...]
+    problems: tuple[Problem, ...]
+    status: RunStatus
+    counter: str
+    window: int | None
+    window_source: WindowSource
+    model: str | None = None
+    cycles: tuple[Cycle, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    survivals: tuple[Survival, ...] = ()
+    synthetic: bool = False
+    """A store of states only: a step is one saved version."""
+    changed_at: float | None = None
+    """When the file last changed, seconds since the epoch."""
+    pending: tuple[str, float | None] | None = None
+    """What the agent waits for: (`model` or a tool's name, since)."""
+    notice: str | None = None
+    """What happened to the file, in words for the header: `being written`, `file gone`, `history rewritten`."""
+    results_known: bool = True
+    """False: the store keeps no results, so loops cannot be told."""
+    unknown: tuple[str, ...] = ()
+    """What is not in this file, in words: `system prompt`, `tool schemas`."""
+
+    @property
+    def main(self) -> Lane:
+        return self.lanes[0]
+
+    def lane(self, lane_id: str) -> Lane:
+        """Raises KeyError with the ids that there are."""
+        for lane in self.lanes:
+            if lane.id == lane_id:
+                return lane
+        raise KeyError(f"no lane {lane_id}; there are {', '.join(lane.id for lane in self.lanes)}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunInfo:
+    """One row of the list of runs: what is known without reading a file whole."""
+
+    id: str
+    path: str
+    format: str
+    at: float | None
+    status: RunStatus = "unknown"
+    steps: int | None = None
+    goal: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    problem: str | None = None

@@ -1,0 +1,127 @@
+"""One model call with what it saw, answered and got back; the lanes that steps make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentmem.model.kinds import BoundaryKind, Effect, GoalStatus, LaneKind, Outcome
+from agentmem.model.pieces import Drop, Field, Prompt, Segment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """One tool call with what came of it."""
+
+    lane: str
+    n: int
+    step: int
+    index: int
+    """Place among the calls of its step, from 1."""
+    tool: str
+    arguments: str
+    """Canonical JSON, or the text as given where it is no JSON."""
+    call_id: str | None
+    signature: str
+    effect: Effect
+    outcome: Outcome
+    result_key: str | None
+    """Hash of the masked result; None while unknown."""
+    result_head: str | None = None
+    error: str | None = None
+    """The error line, if the outcome is error or denied."""
+    started: float | None = None
+    """Seconds since the epoch; likewise ended."""
+    ended: float | None = None
+    tokens: int | None = None
+    """Prompt tokens of the step that made it (once per step, on its first attempt)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Usage:
+    """What the provider reported for one call, in tokens."""
+
+    prompt: int | None
+    """The whole prompt, cached parts included, whatever the shape."""
+    cached: int | None = None
+    created: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cost: float | None = None
+    rule: str = ""
+    """How `prompt` was computed from the record, in words."""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boundary:
+    """A place where the prompt was cut, compacted, rewound or rewritten."""
+
+    kind: BoundaryKind
+    recorded: bool
+    before: int | None
+    after: int | None
+    why: str = ""
+    opaque: bool = False
+    """The summary is encrypted or missing: what survived cannot be checked."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Counted tokens of a prompt by origin; the three sum to the prompt. None: unknown, none of it is in the file."""
+
+    state: int | None
+    trace: int | None
+    fixed: int | None
+    unknown: int = 0
+    """How many pieces could not be counted (system prompt not in the file, encrypted content)."""
+
+    @property
+    def prompt(self) -> int | None:
+        """The part that is known; None if nothing is."""
+        known = [part for part in (self.state, self.trace, self.fixed) if part is not None]
+        return sum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One model call: what it saw, what it answered, what came back."""
+
+    lane: str
+    n: int
+    """From 1 in each lane."""
+    own: int | None
+    """The file's own number, where it gives increasing integers."""
+    at: float | None
+    """Seconds since the epoch."""
+    open: bool
+    parent: tuple[str, int] | None
+    prompt: Prompt
+    fields: tuple[Field, ...]
+    replies: tuple[Segment, ...]
+    attempts: tuple[Attempt, ...]
+    results: tuple[Segment, ...]
+    drops: tuple[Drop, ...]
+    tokens: Tokens
+    usage: Usage | None
+    boundary: Boundary | None
+    goal: GoalStatus
+    tokens_after_goal: int | None
+    pending: int = 0
+    """Calls of this step that have no result yet."""
+    gap: int = 0
+    """Steps known to be missing between the step before and this one."""
+    notes: str | None = None
+
+    @property
+    def number(self) -> int:
+        """What the screen shows and `--step` takes."""
+        return self.n if self.own is None else self.own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lane:
+    id: str
+    kind: LaneKind
+    steps: tuple[Step, ...]
+    spawned_by: tuple[str, int] | None = None
+    name: str | None = None

@@ -1,0 +1,138 @@
+"""A drop tied to the later failure that needed it: each clause of the rule."""
+
+from __future__ import annotations
+
+from .builders import Tale
+
+
+def losing(tale: Tale, name: str = "abone", value: str = "A017x") -> None:
+    """Two steps: the tool is called with the field, then the field is gone."""
+    tale.hold(facts={name: value, "other": "stays here"})
+    tale.step(("read_meter", f'{{"{name}":"{value}"}}', "onceki 120"))
+    tale.hold(facts={"other": "stays here"})
+
+
+def missed(tale: Tale) -> list[tuple[int, str]]:
+    return [(miss.n, miss.tool) for drop in tale.drops() for miss in drop.missed_by]
+
+
+def test_a_failing_call_that_lacks_the_argument_it_had_needs_the_drop() -> None:
+    for arguments in ("{}", '{"abone":null}', '{"abone":""}'):
+        tale = Tale("read the meter")
+        losing(tale)
+        tale.step(("read_meter", arguments, '{"hata":"yok"}'))
+        assert missed(tale) == [(2, "read_meter")], arguments
+
+
+def test_lacking_it_without_an_error_never_counts() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", "{}", "fine"))
+    assert missed(tale) == []
+
+
+def test_a_tool_that_never_had_the_argument_does_not_need_it() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("write_file", "{}", "Error: disk full"))
+    assert missed(tale) == []
+
+
+def test_the_argument_may_have_had_another_name_but_the_value() -> None:
+    tale = Tale("read the meter")
+    tale.hold(facts={"abone": "A017x", "other": "stays here"})
+    tale.step(("read_meter", '{"subscriber":"A017x"}', "onceki 120"))
+    tale.hold(facts={"other": "stays here"})
+    tale.step(("read_meter", '{"subscriber":null}', "Error: bad request"))
+    assert missed(tale) == [(2, "read_meter")]
+
+
+def test_a_call_with_another_value_lacks_nothing() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", '{"abone":"A018y"}', "Error: bad request"))
+    assert missed(tale) == []
+
+
+def test_an_error_that_names_the_field_needs_it_whatever_the_tool() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("other_tool", "{}", "Error: missing abone in state"))
+    assert missed(tale) == [(2, "other_tool")]
+
+
+def test_an_error_that_names_the_value_needs_it() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("other_tool", "{}", "Error: nothing known of A017x"))
+    assert missed(tale) == [(2, "other_tool")]
+
+
+def test_a_part_of_a_word_is_no_name() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("other_tool", "{}", "Error: abonelik expired for A017xyz"))
+    assert missed(tale) == []
+
+
+def test_short_and_everyday_names_are_not_looked_for_in_errors() -> None:
+    for name in ("id", "name", "path", "file", "type", "step", "sku"):
+        tale = Tale("read the meter")
+        losing(tale, name, "v1")
+        tale.step(("other_tool", "{}", f"Error: bad {name}"))
+        assert missed(tale) == [], name
+
+
+def test_only_the_first_failure_counts() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    assert missed(tale) == [(2, "read_meter")]
+
+
+def test_a_failure_after_it_came_back_does_not_count() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step()
+    tale.hold(facts={"abone": "A017x", "other": "stays here"})
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    assert missed(tale) == []
+    assert tale.drops()[0].returned_at == 3
+
+
+def test_a_failure_before_the_drop_does_not_count() -> None:
+    tale = Tale("read the meter")
+    tale.hold(facts={"abone": "A017x"})
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.hold()
+    tale.step()
+    assert len(tale.drops()) == 1 and missed(tale) == []
+
+
+def test_a_failure_in_another_lane_does_not_count() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step()
+    main = tale.at
+    tale.at = tale.draft.lane("sub", "subagent", spawned_by=("main", 1))
+    tale.say("user", "a task")
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.at = main
+    assert len(tale.drops()) == 1 and missed(tale) == []
+
+
+def test_a_veto_is_no_failure() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", "{}", "denied: abone is not allowed"))
+    assert missed(tale) == []
+
+
+def test_a_result_that_comes_late_still_ties() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", "{}", None))
+    assert missed(tale) == [] and tale.lane().steps[1].pending == 1
+    tale.result("call-2", "Error: missing abone")
+    assert missed(tale) == [(2, "read_meter")] and tale.lane().steps[1].pending == 0
