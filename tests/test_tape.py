@@ -119,7 +119,7 @@ def test_a_branch_begins_with_the_prompt_of_another_lane() -> None:
     branch.adopt(first, first.ids(1))
     branch.append(piece(3))
     branch.close()
-    assert texts(branch, 1) == texts(first, 1) + [(piece(3).text or "")[:120]]
+    assert texts(branch, 1) == [*texts(first, 1), (piece(3).text or "")[:120]]
     assert branch.sums().prompt == sum(chars4(piece(n).text or "") for n in (1, 2, 3))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from agentmem.inspect.compare.survive import near
@@ -167,7 +165,8 @@ def test_near_is_a_character_or_two(old: str, new: str, expected: bool) -> None:
     ("token", "sort"),
     [
         ("src/app.py", "paths"), ("app.py", "paths"), ("8841", "numbers"), ("3.14", "numbers"),
-        ("INC_4471", "identifiers"), ("getUserName", "identifiers"), ("hello", None), ("Hello", None), ("HELLO", None), ("12:30", None),
+        ("INC_4471", "identifiers"),
+        ("getUserName", "identifiers"), ("hello", None), ("Hello", None), ("HELLO", None), ("12:30", None),
         ("2025-11-02", None), ("7", None), ("a1b2c3d", "identifiers"), ("and/or", "paths"),
     ],
 )  # fmt: skip
@@ -178,8 +177,8 @@ def test_tokens_are_told_apart(token: str, sort: str | None) -> None:
 @pytest.mark.parametrize(
     "text", [part * (300_000 // len(part)) for part in ("a", "/", "must ", "$ ", ". ", "_a", "1:", "a.py", "$ a\n ")]
 )
-def test_no_text_makes_the_search_for_things_hang(text: str) -> None:
-    started = time.process_time()
+def test_a_long_line_of_one_thing_yields_few_things_and_no_hang(text: str) -> None:
     for kind in ("user", "call", "result"):
-        Things().take(text, kind)
-    assert time.process_time() - started < 10
+        things = Things()
+        things.take(text, kind)
+        assert len(things.paths) + len(things.identifiers) + len(things.commands) <= 10

@@ -88,6 +88,7 @@ def test_the_header_drops_by_rank() -> None:
 def test_trouble_stands_in_place_of_the_name() -> None:
     run = replace(STORY, notice="being written, last good 2 s ago")
     assert "! being written, last good 2 s ago" in header_line(view_of(run), 120).plain
+    assert "! being written, last g…" in header_line(view_of(run), 80).plain
 
 
 def test_figures_are_estimated_counted_or_reported() -> None:

@@ -8,7 +8,7 @@ from tests.tui.builders import story
 from tests.tui.seen import inspecting
 from tui.keys import PANE_IDS
 
-PAYLOADS = {
+_PARTS = {
     "markup": "[bold red]x[/bold red] [@click=app.quit]y[/] [/nothing] [link=https://example.org]z[/link]",
     "broken markup": "[/] [[ ]] \\[ [$error]q[/$error] {x} %s",
     "escapes": "\x1b[2J\x1b]52;c;aGk=\x07\x1b]8;;http://example.org\x07link\x1b]8;;\x07\x1bc",
@@ -18,6 +18,11 @@ PAYLOADS = {
     "wide": "漢字 👩‍👩‍👧 é 🇩🇪" * 20,
     "long": "A" * 20_000,
     "tags": "\U000e0041\U000e0042",
+}
+PAYLOADS = {
+    "markup": _PARTS["markup"] + _PARTS["broken markup"],
+    "controls": "".join(_PARTS[name] for name in ("escapes", "controls", "direction", "surrogate", "tags")),
+    "size": _PARTS["wide"] + _PARTS["long"],
 }
 FORBIDDEN = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))} | set("\u202e\u2066\u2069\u200f\u2028\u2029\ufeff")
 
@@ -48,7 +53,7 @@ def _check(rows: list[str], width: int) -> None:
 async def test_a_copy_holds_no_control_character(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """You should see where the copy went; the file holds visible marks."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    async with inspecting(story(hostile=PAYLOADS["escapes"])) as seen:
+    async with inspecting(story(hostile=_PARTS["escapes"])) as seen:
         await seen.press("x", "y")
         await seen.until("copied.txt")
         from pathlib import Path

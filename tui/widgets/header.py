@@ -115,7 +115,8 @@ def items(view: View, short: bool) -> list[Item]:
     trouble = view.trouble or run.notice or (
         f"{len(run.problems)} unreadable line{'s' if len(run.problems) > 1 else ''}" if run.problems else "")
     if trouble:
-        found.append(Item(8, (Span(f"! {text(trouble)}", "text-warning", True, target=Do("problems")),)))
+        said = fit_name(f"! {trouble}", 24 if short else 60)
+        found.append(Item(4, (Span(said, "text-warning", True, target=Do("problems")),), gap=1 if short else 2))
     else:
         found.append(Item(8, (Span(fit_name(run.id, 14 if short else 24), bold=True, target=Do("runs")),),
                           gap=1 if short else 2))  # fmt: skip

@@ -1,0 +1,134 @@
+"""What our own writer writes is read back step by step, and followed as it grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agentmem.checkpoint.recorder import record
+from agentmem.formats import Options, recognise
+from agentmem.formats.plain.own import OwnReader
+from agentmem.memory.state import State
+from tests.formats.helpers import call, heads, result, said, user
+
+
+def reader(folder: Path, run: str = "a") -> OwnReader:
+    path = folder / f"{run}.json"
+    known = recognise(path)
+    assert known is not None and known.name == "agentmem"
+    found = known.open(path, Options())
+    found.refresh()
+    assert isinstance(found, OwnReader)
+    return found
+
+
+def test_a_run_of_messages_is_reconstructed_step_by_step(tmp_path: Path) -> None:
+    messages: list[dict[str, Any]] = [user("fix it")]
+    with record("a", goal="fix it", folder=tmp_path) as run:
+        for number in range(1, 5):
+            messages += [call(f"c{number}", n=number), result(f"c{number}", f"out {number}")]
+            run.save(messages, model="m-1", window=1000)
+    draft = reader(tmp_path).draft
+    assert [step.own for step in draft.main.steps] == [1, 2, 3, 4]
+    assert heads(draft.main, 2) == ["fix it", 'read {"n":1}', "out 1"]
+    assert (draft.provenance, draft.window, draft.model, draft.finished, draft.goal_declared) == (
+        "reconstructed", 1000, "m-1", True, True,
+    )  # fmt: skip
+
+
+def test_an_exact_prompt_is_the_prompt_and_what_it_does_not_hold_is_held_only(tmp_path: Path) -> None:
+    run = record("a", goal="g", folder=tmp_path)
+    state = State("find the leak", ["look", "mend"])
+    state.verify("host", "db1.local", by="dig", step=1)
+    messages: list[dict[str, Any]] = [user("start")]
+    for number in (1, 2):
+        prompt = [*messages[-3:], user(state.render())]
+        messages += [call(f"c{number}"), result(f"c{number}", "ok")]
+        run.save(messages, state=state, prompt=prompt, system="You look.", tools=[{"name": "read"}])
+    draft = reader(tmp_path).draft
+    assert draft.provenance == "exact" and draft.unknown == ()
+    first = list(draft.main.tape.view(1, None, "exact"))
+    assert [segment.kind for segment in first[:2]] == ["system", "tools"]
+    assert [segment.field for segment in first if segment.kind == "fact"] == ["facts.host"]
+    assert [len(step.calls) for step in draft.main.steps] == [1, 1]
+    held = {field.name: field for field in draft.main.steps[0].fields}
+    assert (held["facts.host"].verified_by, held["facts.host"].verified_at) == ("dig", 1)
+    assert held["facts.host"].segment is not None
+
+
+def test_messages_trimmed_between_saves_do_not_answer_or_ask_again(tmp_path: Path) -> None:
+    run = record("a", folder=tmp_path)
+    messages: list[dict[str, Any]] = [user("go")]
+    for number in range(1, 8):
+        if number == 5:
+            messages = [messages[0], *messages[5:]]
+        prompt = list(messages)
+        messages += [call(f"c{number}"), result(f"c{number}", f"out {number}")]
+        run.save(messages, prompt=prompt)
+    steps = reader(tmp_path).draft.main.steps
+    assert [[c.call_id for c in step.calls] for step in steps] == [[f"c{n}"] for n in range(1, 8)]
+    assert all(step.calls[0].outcome == "ok" for step in steps)
+
+
+def test_a_field_that_save_finds_missing_is_no_record_and_a_declared_one_is(tmp_path: Path) -> None:
+    run = record("a", folder=tmp_path)
+    run.save([user("x"), said("a")], state={"facts": {"port": "8443", "host": "db1"}})
+    run.save([user("x"), said("a"), said("b")], state={"facts": {"host": "db1"}})
+    run.save([user("x"), said("a"), said("b"), said("c")], state={}, drops=[{"name": "facts.host", "cause": "trimmed"}])
+    steps = reader(tmp_path).draft.main.steps
+    assert [field.name for field in steps[1].fields] == ["facts.host"]
+    assert [declared.name for declared in steps[1].declared] == []
+    assert [(declared.name, declared.cause) for declared in steps[2].declared] == [("facts.host", "trimmed")]
+
+
+def test_following_while_it_grows_is_the_same_as_reading_at_the_end(tmp_path: Path) -> None:
+    run = record("a", goal="g", folder=tmp_path)
+    messages: list[dict[str, Any]] = [user("go")]
+    followed: OwnReader | None = None
+    for number in range(1, 12):
+        messages += [call(f"c{number}"), result(f"c{number}", f"out {number}")]
+        if number % 4 == 0:
+            messages = [messages[0], *messages[-3:]]
+        run.save(messages, state={"n": number})
+        followed = followed or reader(tmp_path)
+        followed.refresh()
+    run.finish("done")
+    assert followed is not None and followed.refresh()
+    fresh = reader(tmp_path)
+    for n in range(1, 12):
+        assert heads(followed.draft.main, n) == heads(fresh.draft.main, n)
+        assert followed.draft.main.tape.left(n) == fresh.draft.main.tape.left(n)
+    assert followed.draft.finished and fresh.draft.finished
+
+
+def test_a_damaged_line_is_a_problem_and_the_others_are_shown(tmp_path: Path) -> None:
+    run = record("a", folder=tmp_path)
+    messages: list[dict[str, Any]] = [user("go")]
+    for number in range(1, 4):
+        messages = [*messages, said(f"answer {number}")]
+        run.save(messages)
+    ledger = tmp_path / "a.steps.jsonl"
+    lines = ledger.read_bytes().split(b"\n")
+    lines[1] = lines[1].replace(b"answer 2", b"answer 9")
+    ledger.write_bytes(b"\n".join(lines))
+    draft = reader(tmp_path).draft
+    assert draft.problems[0].where == "line 2"
+    assert "checksum" in draft.problems[0].what
+    assert [step.own for step in draft.main.steps] == [1, 3]
+    assert draft.main.steps[-1].gap == 1
+
+
+def test_states_alone_are_steps_of_one_segment_a_field(tmp_path: Path) -> None:
+    run = record("a", folder=tmp_path)
+    for state in ({"abone": "A001", "sonuc": 1}, {"sonuc": 2}):
+        run.save([], state=state)
+    draft = reader(tmp_path).draft
+    assert draft.synthetic and heads(draft.main, 2) == ["sonuc: 2"]
+
+
+def test_attempts_that_the_author_gives_stand_for_calls_that_messages_do_not_hold(tmp_path: Path) -> None:
+    run = record("a", folder=tmp_path)
+    given = {"tool": "ls", "arguments": {"path": "."}, "error": "no such file"}
+    run.save([user("x"), said("I look")], attempts=[given])
+    (attempt,) = reader(tmp_path).draft.main.steps[0].calls
+    assert (attempt.tool, attempt.arguments, attempt.outcome) == ("ls", '{"path":"."}', "error")

@@ -1,0 +1,178 @@
+"""Where one thing stood, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentmem.inspect.lifelines import field_lifelines, find, goal_lifeline, ranges, text_lifeline
+from agentmem.model import Lifeline
+
+from .builders import Tale
+
+
+def fetch(tale: Tale) -> Callable[[int], str | None]:
+    texts = tale.assembler._texts
+    return lambda ident: texts.text(tale.at, ident)
+
+
+def text_line(tale: Tale, text: str) -> Lifeline:
+    return text_lifeline(tale.run(), "main", text, fetch(tale))
+
+
+def test_the_goal_is_followed_until_it_is_lost_and_said_again() -> None:
+    tale = Tale("repair the billing export of march")
+    tale.say("user", "begin")
+    tale.step()
+    tale.take(tale.at.tape.live[0])
+    tale.step()
+    tale.step()
+    tale.say("user", "Again: repair the billing export of march")
+    tale.step(said="yes")
+    line = goal_lifeline(tale.run(), "main")
+    assert (line.levels, line.present, line.alarms) == ("━▲·━", ((1, 1), (4, 4)), (2,))
+
+
+def test_a_goal_that_changes_is_told_with_its_new_text() -> None:
+    tale = Tale()
+    tale.draft.set_goal("count the meters", declared=True)
+    tale.hold(goal="count the meters")
+    tale.step(own=11)
+    tale.hold(goal="paint the fence")
+    tale.step(own=12, said="yes")
+    line = goal_lifeline(tale.run(), "main")
+    assert (line.levels, line.changed, line.present) == ("━◆", ((12, "paint the fence"),), ((11, 12),))
+
+
+def test_a_field_goes_from_the_prompt_to_held_to_lost_and_needed() -> None:
+    tale = Tale("ship the order")
+    tale.step()
+    tale.hold(facts={"port": "8841", "host": "db_main"})
+    tale.step()
+    tale.hold(facts={"port": "8842", "host": "db_main"})
+    tale.step()
+    tale.hold(shown=False, facts={"port": "8842", "host": "db_main"})
+    tale.step()
+    tale.hold(facts={"host": "db_main"})
+    tale.step()
+    tale.step(("connect", "{}", "Error: missing port 8842"))
+    tale.draft.finished = True
+    lines = field_lifelines(tale.run(), "main")
+    assert [line.name for line in lines] == ["facts.port", "facts.host"]
+    port, host = lines
+    assert port.levels == " ━◆▲▲✗" and port.needed == (6,) and port.changed == ((3, "8842"),)
+    assert host.levels == " ━━▲━━" and host.present == ((2, 3), (5, 6))
+
+
+def test_a_state_that_is_never_rendered_is_held() -> None:
+    tale = Tale("ship the order")
+    tale.hold(shown=False, facts={"port": "8841"})
+    tale.step()
+    tale.step(said="yes")
+    (line,) = field_lifelines(tale.run(), "main")
+    assert line.levels == "──" and line.present == ()
+
+
+def test_items_of_a_list_are_followed_by_their_value_and_not_by_their_place() -> None:
+    tale = Tale("ship the order")
+    tale.hold(shown=False, plan=[("read it", False), ("write it", False)])
+    tale.step()
+    tale.hold(shown=False, plan=[("write it", False)])
+    tale.step(said="yes")
+    lines = {line.name: line.levels for line in field_lifelines(tale.run(), "main")}
+    assert lines == {"plan[0]": "─▲", "plan[1]": "──"}
+
+
+def test_the_worst_lost_field_stands_first() -> None:
+    tale = Tale("ship the order")
+    tale.hold(facts={"kept": "stays here", "quiet": "quiet value", "missed": "missed value"})
+    tale.step()
+    tale.hold(facts={"kept": "stays here"})
+    tale.step(("look", "{}", "Error: missing missed"))
+    assert [line.name for line in field_lifelines(tale.run(), "main")] == ["facts.missed", "facts.quiet", "facts.kept"]
+
+
+def test_any_text_is_found_inside_long_pieces() -> None:
+    tale = Tale("look")
+    tale.step()
+    ident = tale.say("user", "x " * 200 + "the port is 8841 today")
+    tale.step()
+    tale.step()
+    tale.take(ident)
+    tale.step(said="fine")
+    tale.draft.finished = True
+    line = text_line(tale, "8841")
+    assert line.levels == " ━━▲" and line.present == ((2, 3),)
+
+
+def test_a_text_the_model_says_but_does_not_see_is_told() -> None:
+    tale = Tale("look")
+    tale.step(said="the port is 8841, I think")
+    tale.take(tale.at.tape.live[-1])
+    tale.step(said="done")
+    line = text_line(tale, "8841")
+    assert line.said == (1,) and line.present == ()
+
+
+def test_a_text_needed_while_it_is_gone_is_marked() -> None:
+    tale = Tale("look")
+    ident = tale.say("user", "the port is 8841")
+    tale.step()
+    tale.take(ident)
+    tale.step()
+    tale.step(("connect", "{}", "Error: nothing on 8841"))
+    line = text_line(tale, "8841")
+    assert line.levels == "━▲✗━" and line.needed == (3,)
+
+
+def test_a_shortened_text_is_told_from_a_lost_one() -> None:
+    tale = Tale("look")
+    tale.step(("read", "{}", "beginning " * 60 + " the port is 8841"))
+    tale.step()
+    old = tale.lane().steps[0].results[0].id
+    tale.swap(old, tale.piece("result", "beginning " * 20 + "…[trimmed]", call_id="call-1"))
+    tale.step(said="fine")
+    assert text_line(tale, "8841").levels == " ━╌"
+
+
+def test_a_text_that_stands_twice_is_lost_with_its_last_copy() -> None:
+    tale = Tale("look")
+    one = tale.say("user", "the port is 8841")
+    two = tale.say("note", "port 8841")
+    tale.step()
+    tale.take(one)
+    tale.step()
+    tale.take(two)
+    tale.step(said="fine")
+    assert text_line(tale, "8841").levels == "━━▲"
+
+
+def test_nothing_to_find_is_nowhere_and_an_unknown_lane_is_an_error() -> None:
+    tale = Tale("look")
+    tale.step(said="fine")
+    assert text_line(tale, "").levels == " " and text_line(tale, "nowhere").levels == " "
+    with pytest.raises(KeyError):
+        text_lifeline(tale.run(), "other", "x", fetch(tale))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["say", "cut", "step"]), st.integers(0, 9)), max_size=40))
+def test_a_lifeline_agrees_with_a_search_through_every_prompt(moves: list[tuple[str, int]]) -> None:
+    tale = Tale()
+    for what, number in moves:
+        if what == "say":
+            tale.say("user", "y" * (100 + 10 * number) + (" needle here" if number % 3 == 0 else " hay"))
+        elif what == "cut" and tale.at.tape.live:
+            tale.at.splice(number % len(tale.at.tape.live), 1 + number % 2)
+        elif what == "step":
+            tale.step(said="fine")
+    lane = tale.lane()
+    line = text_line(tale, "needle")
+    texts = fetch(tale)
+    stands = [any("needle" in (texts(ident) or "") for ident in step.prompt.ids) for step in lane.steps]
+    assert [level == "━" for level in line.levels] == stands
+    assert line.present == ranges(lane, ["━" if here else " " for here in stands])
+    hits = find(tale.at.tape, "needle", texts)
+    assert hits == {ident for ident in range(len(tale.at.tape)) if "needle" in (texts(ident) or "")}
