@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
@@ -57,7 +58,7 @@ class Inspector(App[None]):
     def get_default_screen(self) -> Screen[None]:
         return self.run_screen
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)
         if screen is self.run_screen:
             for command in (*COMMANDS, *PALETTE_ONLY):

@@ -99,7 +99,7 @@ def parsed(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
+        pass  # Python's reader takes more, and says better what is wrong
     except RecursionError:
         raise ValueError("nested too deeply") from None
     try:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from agentmem import safe
+from agentmem.checkpoint.store import CheckpointError
 from agentmem.cli.output import Unwritable, error
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.inspect.discover import NoRuns
@@ -33,7 +34,7 @@ def guarded(run: Callable[[list[str]], int], name: str, arguments: list[str]) ->
     """Run a command; what it refuses becomes one line on standard error and exit code 2."""
     try:
         return run(arguments)
-    except (Refused, Unreadable, Unwritable, NoRuns, SeveralRuns, UnknownCounter) as wrong:
+    except (Refused, Unreadable, Unwritable, CheckpointError, NoRuns, SeveralRuns, UnknownCounter) as wrong:
         error(str(wrong))
         return 2
     except NotYet as wrong:

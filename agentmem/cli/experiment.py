@@ -33,9 +33,12 @@ def run(arguments: list[str]) -> int:
         wrote(args.plot, experiment.plot_svg(rows))
     if args.write_runs:
         for one in windows or [None]:
-            experiment.write_runs(args.write_runs, one)
+            experiment.write_runs(args.write_runs, one, seed_offset=args.seed_offset)
     if args.json:
         print_whole(experiment.document(rows, profile))
+        return 0
+    if not (args.window or args.seed_offset or args.profile):
+        text([experiment.published_table()])
         return 0
     out = [experiment.rows_table(rows), "", experiment.dropped_table(rows)]
     if args.profile:

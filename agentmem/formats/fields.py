@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from agentmem.formats.messages import compact_json
@@ -15,6 +16,8 @@ from agentmem.model import Field, Kind, TokenCounter
 from agentmem.tape import Tape
 
 SHORTEST = 4
+PLACES = 20
+"""So many places of one field are tried where others stand already."""
 _LISTED = ("facts", "plan")
 _STATUS_KEYS = ("status", "state", "done", "completed")
 _ITEM_KEYS = ("content", "title", "text", "task", "subject", "step", "description", "name")
@@ -101,18 +104,22 @@ def _forms(field: Field) -> Iterable[str]:
         yield field.value
 
 
-def place(text: str, field: Field) -> tuple[int, int] | None:
-    """Span of the field's rendered line or value in `text`, as whole words; None if it does not stand there."""
+def places(text: str, field: Field) -> Iterator[tuple[int, int]]:
+    """Spans of the field's rendered line or value in `text`, as whole words; rendered lines first."""
     if not field.value or field.value == "null" or (field.value not in text and not _maybe_escaped(text, field)):
-        return None
+        return
     for form in _forms(field):
         start = text.find(form)
         while start >= 0:
             end = start + len(form)
             if _whole(text, start, end):
-                return start, end
+                yield start, end
             start = text.find(form, start + 1)
-    return None
+
+
+def place(text: str, field: Field) -> tuple[int, int] | None:
+    """The first of `places`; None if the field does not stand in `text`."""
+    return next(places(text, field), None)
 
 
 def _maybe_escaped(text: str, field: Field) -> bool:
@@ -131,12 +138,14 @@ def _wordy(character: str) -> bool:
 
 def carve(text: str, fields: Iterable[Field]) -> list[tuple[int, int, Field | None]]:
     """`text` cut into spans, in order: those that carry a field and what stands between them. Spans never overlap;
-    the longest value is placed first; punctuation between them is left out. One span if no field stands there."""
+    the longest span is taken first; punctuation between them is left out. One span if no field stands there."""
+    placed = [(span, field) for field in fields if (span := place(text, field))]
     taken: list[tuple[int, int, Field | None]] = []
-    for field in sorted(fields, key=lambda item: -len(item.value)):
-        span = place(text, field)
-        if span and all(span[1] <= start or span[0] >= end for start, end, _ in taken):
-            taken.append((*span, field))
+    for _, field in sorted(placed, key=lambda item: item[0][0] - item[0][1]):
+        for first, last in islice(places(text, field), PLACES):
+            if all(last <= start or first >= end for start, end, _ in taken):
+                taken.append((first, last, field))
+                break
     if not taken:
         return [(0, len(text), None)]
     taken.sort(key=lambda item: item[0])
@@ -153,7 +162,11 @@ def carve(text: str, fields: Iterable[Field]) -> list[tuple[int, int, Field | No
 
 
 class Finder:
-    """Which live piece carries each field of one lane. Looks only at pieces it has not looked at for that field."""
+    """Which live piece carries each field of one lane. Looks only at pieces it has not looked at for that field.
+
+    A piece rendered under a field's name carries it even while it shows the value of the save before; an item of a list
+    is told by its text.
+    """
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
@@ -171,7 +184,9 @@ class Finder:
                 carried[name] = ident
         for field in fields:
             found: int | None = carried.get(field.name)
-            if found is None or text_of(found) is None or place(text_of(found) or "", field) is None:
+            if found is not None and field.name.endswith("]") and place(text_of(found) or "", field) is None:
+                found = None
+            if found is None:
                 if live is None:
                     live = set(tape.live)
                 found = self._search(field, live, text_of)

@@ -20,7 +20,7 @@ def short_tokens(tokens: int) -> str:
 
 
 def status_line(run: Run, width: int = 80) -> str:
-    """`61k/200k 31% · goal ✓ · ▲ abone lost @29 · ↻1`; parts that do not fit are left out from the end, the alarm last."""
+    """`61k/200k 31% · goal ✓ · ▲ abone lost @29 · ↻1`; what does not fit is left out from the end, the alarm last."""
     if not run.lanes or not run.main.steps:
         return "no steps yet"
     step = run.main.steps[-1]

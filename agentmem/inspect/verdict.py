@@ -38,8 +38,9 @@ def short_name(drop: Drop) -> str:
 
 
 def verdict(run: Run) -> Verdict:
-    """The worst first: an unrecorded loss that was missed, a missing goal, an unrecorded loss, a cycle that turns, a
-    recorded loss that was missed, an unexplained fall of the prompt, a goal changed or buried, what is over."""
+    """The worst first: an unrecorded loss that was missed, a missing goal, one that was missed and came back, one that
+    was not missed, a cycle that turns, a recorded loss that was missed, an unexplained fall of the prompt, a goal
+    changed or buried, what is over."""
     if not run.lanes or not run.main.steps:
         return Verdict("unknown", "?", "cannot tell: no step is in this file yet")
     alarms, recorded = _losses(run)
@@ -50,11 +51,14 @@ def verdict(run: Run) -> Verdict:
     goal = _goal(run.main)
     if goal is not None and goal.level == "alarm":
         return goal
+    over = [drop for drop in alarms if drop.missed_by and drop.returned_at is not None]
+    if over:
+        return _missed(over[-1], "▲", "alarm", "nobody recorded it")
     if gone:
         drop = gone[-1]
-        more = f" (and {len(gone) - 1} more)" if len(gone) > 1 else ""
-        return Verdict("alarm", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; "
-                       "no call has missed it yet", drop.lane, drop.n)  # fmt: skip
+        more = f" (+{len(gone) - 1})" if len(gone) > 1 else ""
+        return Verdict("alarm", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; not missed yet",
+                       drop.lane, drop.n)  # fmt: skip
     turning = [cycle for cycle in run.cycles if cycle.ended_at is None]
     if turning:
         return _cycle(run, turning[-1], "warning")
@@ -77,6 +81,8 @@ def verdict(run: Run) -> Verdict:
 def _missed(drop: Drop, glyph: str, level: Level, record: str) -> Verdict:
     miss = drop.missed_by[0]
     text = f"{short_name(drop)} left at {drop.step}, {record} → {miss.tool} failed at {miss.step}"
+    if drop.returned_at is not None:
+        text += f"; back at {drop.returned_at}"
     return Verdict(level, glyph, text, drop.lane, drop.n)
 
 
@@ -116,8 +122,9 @@ def _fall(run: Run) -> Verdict | None:
         for step in reversed(lane.steps):
             edge = step.boundary
             if edge is not None and edge.kind in _CUT and not edge.recorded and edge.before and edge.after is not None:
-                text = f"the prompt fell from {_thousands(edge.before)} to {_thousands(edge.after)} tokens at {step.number}"
-                return Verdict("warning", "▼", f"{text}, nobody recorded why", lane.id, step.n)
+                sizes = f"from {_thousands(edge.before)} to {_thousands(edge.after)} tokens"
+                text = f"the prompt fell {sizes} at {step.number}, nobody recorded why"
+                return Verdict("warning", "▼", text, lane.id, step.n)
     return None
 
 
@@ -141,7 +148,8 @@ def _calm(run: Run) -> Verdict:
     if run.provenance == "partial":
         return Verdict("unknown", "?", f"cannot tell: what the model saw is not in this file ({steps})")
     if not run.results_known:
-        return Verdict("unknown", "?", f"{steps}; cannot tell loops: this file keeps no results; nothing left unrecorded")
+        text = f"{steps}; cannot tell loops: this file keeps no results; nothing left unrecorded"
+        return Verdict("unknown", "?", text)
     distinct = len(set(calls))
     waited = sum(waiting.count for waiting in run.waiting)
     waits = f" ({waited} waits)" if waited else ""

@@ -25,17 +25,18 @@ def test_five_lines_in_a_loop_give_a_checkpoint_and_a_ledger(tmp_path: Path, mon
     messages = run.messages or [{"role": "user", "content": "write a parser"}]
     for index in range(3):
         messages.append({"role": "assistant", "content": f"step {index}"})
-        run.save(messages, notes="none")
+        run.save(messages, notes="none", usage={"prompt_tokens": 7 + index})
     run.finish("done")
     assert names(tmp_path / "runs") == [".parser.lock", "parser.json", "parser.steps.jsonl"]
     held = json.loads((tmp_path / "runs" / "parser.json").read_bytes())
     assert (held["step"], held["messages"], held["notes"], held["status"]) == (3, messages, "none", "done")
+    assert held["usage"] == {"prompt_tokens": 9}, "the end is no step of its own"
     assert held["goal"] == "write a parser" and held["schema"] == "agentmem.checkpoint/1"
     lines = [json.loads(line) for line in (tmp_path / "runs" / "parser.steps.jsonl").read_bytes().splitlines()]
     assert [line["seq"] for line in lines] == [1, 2, 3, 4]
     assert [line["keep"] for line in lines] == [0, 2, 3, 4]
     assert [len(line["add"]) for line in lines] == [2, 1, 1, 0]
-    assert "notes" not in lines[1] and lines[3]["status"] == "done"
+    assert "notes" not in lines[1] and "usage" not in lines[3] and lines[3]["status"] == "done"
 
 
 def test_a_run_goes_on_in_a_new_process_where_it_stopped(tmp_path: Path) -> None:

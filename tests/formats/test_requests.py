@@ -100,7 +100,8 @@ def test_usage_by_shape() -> None:
 def test_outcomes_are_judged_by_what_the_result_says() -> None:
     errors = [
         "Error: no such file", '{"error": "missing field: abone"}', '{"hata": "abone yok"}',
-        "<returncode>1</returncode>", "Exit code 2\nboom", "Traceback (most recent call last):\n  x\nValueError: bad", "1 failed, 23 passed in 2.1s",
+        "<returncode>1</returncode>", "Exit code 2\nboom", "1 failed, 23 passed in 2.1s",
+        "Traceback (most recent call last):\n  x\nValueError: bad",
     ]  # fmt: skip
     fine = ['{"error": null, "rows": 3}', "<returncode>0</returncode>", "24 passed", "no errors", "errors: none", ""]
     assert [judge(text)[0] for text in errors] == ["error"] * len(errors)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agentmem.formats import Options, recognise
 from agentmem.inspect.assemble import Assembler
+from agentmem.inspect.assemble.window_table import entry_of, window_of
 from agentmem.inspect.texts import Texts
-from agentmem.inspect.window_table import entry_of, window_of
 from agentmem.model import Run
 
 from .builders import NOW, Tale, told

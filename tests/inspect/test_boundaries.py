@@ -88,7 +88,7 @@ def test_most_of_the_list_gone_without_a_word_is_an_unrecorded_trim() -> None:
 
 def compacted(*before: str, summary: str, kind: str = "user") -> Survival:
     tale = Tale("ship order ORD-8841 to the north depot")
-    old = [tale.say(kind, text) for text in before]  # type: ignore[arg-type]  # a kind
+    old = [tale.say(kind, text) for text in before]  # type: ignore[arg-type]  # a kind by construction
     tale.step()
     place = tale.at.tape.live.index(old[0])
     tale.at.splice(place, len(old), [tale.piece("summary", summary)])

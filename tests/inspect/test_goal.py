@@ -61,7 +61,7 @@ def test_a_goal_carved_beside_facts_of_the_same_text_is_rendered_state() -> None
     tale.draft.set_goal(GOAL, declared=True)
     for kind, name, span in (("goal", "goal", (0, 10)), ("fact", "facts.port", (10, 20))):
         where = Where("history:book", 0, 0, 0, span)
-        tale.at.append(Piece(kind, GOAL if kind == "goal" else "port: 8841", where, None, name))  # type: ignore[arg-type]  # kinds
+        tale.at.append(Piece(kind, GOAL if kind == "goal" else "port: 8841", where, None, name))  # type: ignore[arg-type]  # kinds by construction
     tale.step()
     assert tale.lane().steps[0].goal == "buried"
 

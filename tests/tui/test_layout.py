@@ -126,7 +126,7 @@ async def test_clicks_work_on_tabs_footer_and_rows() -> None:
         await seen.until("GOAL")
         await seen.pilot.click("#tabs", offset=(3, 0))
         await seen.pilot.click("#steps", offset=(10, 3))
-        await seen.until("○ PAUSED +13")
+        await seen.until("○ PAUSED +12")
         await seen.pilot.click("#footer", offset=(seen.rows[-1].index("? keys"), 0))
         await seen.until("agentmem: keys and marks")
 

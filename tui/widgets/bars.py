@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentmem.model import Lifeline
 
@@ -13,7 +14,8 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 RISING = " ▁▂▃▄▅▆▇█"
 LEVELS = " ━◆─╌·✗▲"
 """Levels of a lifeline, the later the worse: a cell that stands for many steps shows the worst."""
-_RANK = {glyph: rank for rank, glyph in enumerate(LEVELS)}
+_RANKED = {ord(glyph): chr(65 + rank) for rank, glyph in enumerate(LEVELS)}
+_GLYPH = {chr(65 + rank): glyph for rank, glyph in enumerate(LEVELS)}
 _ROLE = {"━": "state", "◆": "state", "─": "label", "╌": "text-warning", "·": "label", "✗": "text-error",
          "▲": "text-error", "▼": "text-primary", "−": "text-warning"}  # fmt: skip
 _AFTER = {"◆": "━", "▲": "·", "✗": "·", "▼": "·", "−": "·"}
@@ -102,16 +104,21 @@ def lifeline_spans(lifeline: Lifeline, axis: Axis, cursor: int | None = None) ->
     wide = max(1, axis.cells)
     at = axis.bucket_of(cursor) if cursor is not None else None
     spans: list[Span] = []
-    levels = lifeline.levels
-    for index, (low, high) in enumerate(axis.buckets()):
-        part = levels[max(0, low - lifeline.first) : max(0, high - lifeline.first + 1)]
-        glyph = max(part, key=lambda g: _RANK.get(g, 6), default=" ")
+    for index, glyph in enumerate(worst_levels(lifeline, axis)):
         text = glyph + _AFTER.get(glyph, glyph) * (wide - 1)
         fill = "cursor" if index == at else None
         role, rest = _ROLE.get(glyph, "label"), _ROLE.get(_AFTER.get(glyph, glyph), "label")
         _join(spans, Span(text[:1], role, fill=fill))
         _join(spans, Span(text[1:], rest, fill=fill))
     return tuple(spans)
+
+
+@lru_cache(maxsize=64)
+def worst_levels(lifeline: Lifeline, axis: Axis) -> tuple[str, ...]:
+    """The worst level of each bucket. Kept, because the cursor moves more often than the axis."""
+    ranked, first = lifeline.levels.translate(_RANKED), lifeline.first
+    parts = (ranked[max(0, low - first) : max(0, high - first + 1)] for low, high in axis.buckets())
+    return tuple(_GLYPH.get(max(part, default="A"), "·") for part in parts)
 
 
 def _join(spans: list[Span], new: Span) -> None:

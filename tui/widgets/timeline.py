@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ..context import View
 from ..index import GLYPHS, LaneIndex, glyphs, worst
 from ..messages import ToStep
@@ -18,12 +20,17 @@ def timeline_lines(view: View, width: int, rows: int) -> tuple[Line, ...]:
     """`rows` of bars (1 or 2) and one of marks."""
     lane = view.index[view.cursor[0]]
     axis = view_axis(view, width)
-    sizes, masks = [], []
-    for low, high in axis.buckets():
-        sizes.append(max(lane.sizes[low - 1 : high]))
-        masks.append(max(lane.marks[low - 1 : high]))
+    sizes, masks = reduced(lane, axis)
     at = axis.bucket_of(view.cursor[1])
     return (*_bars(view, lane, axis, sizes, at, rows), _marks(axis, masks, at))
+
+
+@lru_cache(maxsize=8)
+def reduced(lane: LaneIndex, axis: Axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(largest size, worst marks) of each bucket. Kept, because the cursor moves more often than the axis."""
+    buckets = axis.buckets()
+    sizes = tuple(max(lane.sizes[low - 1 : high]) for low, high in buckets)
+    return sizes, tuple(max(lane.marks[low - 1 : high]) for low, high in buckets)
 
 
 def view_axis(view: View, width: int) -> Axis:
@@ -31,7 +38,7 @@ def view_axis(view: View, width: int) -> Axis:
     return axis_for(width, len(view.index[lane].steps), n if view.zoomed else None)
 
 
-def _bars(view: View, lane: LaneIndex, axis: Axis, sizes: list[int], at: int | None, rows: int) -> tuple[Line, ...]:
+def _bars(view: View, lane: LaneIndex, axis: Axis, sizes: tuple[int, ...], at: int | None, rows: int) -> tuple[Line, ...]:
     most, largest_n = lane.largest
     window = view.run.window or 0
     wide = max(1, axis.cells)
@@ -67,7 +74,7 @@ def axis_is_narrow(view: View) -> bool:
     return view.context.width < 100
 
 
-def _marks(axis: Axis, masks: list[int], at: int | None) -> Line:
+def _marks(axis: Axis, masks: tuple[int, ...], at: int | None) -> Line:
     wide = max(1, axis.cells)
     spans = [Span(fit(" marks", axis.gutter), "label")]
     for index, mask in enumerate(masks):

@@ -47,6 +47,8 @@ class RunMemo:
         self._sticky: dict[str, bytes] = {}
         self._written: dict[str, bytes] = {}
         """Sticky values as the ledger's last line left them."""
+        self._usage: Any = None
+        """Of the last step: the end of a run is no step of its own."""
         self._continuous = False
         """The next line may stand on those before it."""
 
@@ -57,6 +59,7 @@ class RunMemo:
             self.state = copied(saved.state, "state")[0]
             self._states.advance(self.state)
         self.status = saved.status
+        self._usage = saved.usage
         self.hold({name: getattr(saved, name) for name in STICKY})
         self._continuous = continuous
         if continuous:
@@ -123,8 +126,9 @@ class RunMemo:
         """Everything as it stands after the save, in parts. Messages last: the start of the file tells the rest."""
         head: dict[str, Any] = {"schema": SCHEMA, "run": self.run, **save.first(), "status": self._status(save)}
         head.update((name, msgspec.Raw(save.sticky[name])) for name in STICKY[:3] if name in save.sticky)
-        if "usage" in save.once:
-            head["usage"] = save.once["usage"]
+        usage = save.once.get("usage", self._usage if save.given.status not in (None, LIVE) else None)
+        if usage is not None:
+            head["usage"] = usage
         state = self.state if save.state is None else save.state
         if state is not None:
             head["state"] = state
@@ -155,6 +159,7 @@ class RunMemo:
             self.state = save.state
         if self.state is not None and (save.state is not None or save.whole):
             self._states.advance(self.state)
+        self._usage = save.once.get("usage")
         self._sticky = save.sticky
         self._written = dict(save.sticky)
         self._continuous = True

@@ -42,6 +42,7 @@ class _LaneState:
         self.state: dict[str, Any] = {}
         self.system: Any = None
         self.tools: Any = None
+        self.notes: Any = None
         self.last_step: int | None = None
         self.keys: list[int] = []
         """Hashes of the messages of the last save, where exact prompts are given."""
@@ -160,9 +161,10 @@ class OwnReader:
         state = dict(held.state)
         if self.draft.goal_declared and "goal" not in state and self.draft.goal:
             state = {"goal": self.draft.goal, **state}
-        notes = line.notes
-        if notes and "notes" not in state:
-            state["notes"] = notes
+        if line.notes is not None or line.whole:
+            held.notes = line.notes
+        if held.notes and "notes" not in state:
+            state["notes"] = held.notes
         return flatten(state, self.draft.count)
 
     def _steps(
@@ -186,7 +188,8 @@ class OwnReader:
         if not line.add and not held.messages.seen and fields and not lane.steps or self.draft.synthetic:
             self._synthetic(held, line, fields)
             return lane.steps[before:]
-        held.messages.update(self._items(line.add, record, 0), keep=line.keep, fields=fields, on_step=on_step)
+        known = _with_earlier(fields, lane.fields)
+        held.messages.update(self._items(line.add, record, 0), keep=line.keep, fields=known, on_step=on_step)
         return lane.steps[before:]
 
     def _exact_call(
@@ -199,7 +202,7 @@ class OwnReader:
             lane.splice(0, len(lane.tape.live))
         held.prompt.prefix(prefix)
         items = self._items(line.prompt.add, record, _PROMPT)
-        held.prompt.update(items, keep=line.prompt.keep, fields=fields, stays=False)
+        held.prompt.update(items, keep=line.prompt.keep, fields=_with_earlier(fields, lane.fields), stays=False)
         lane.close(provenance="exact")
         self._replies(held, line, record)
 
@@ -250,7 +253,7 @@ class OwnReader:
         self, held: _LaneState, line: Line, record: Record, fields: tuple[Field, ...], steps: list[StepDraft]
     ) -> None:
         draft, lane = self.draft, held.lane
-        notes = line.notes if isinstance(line.notes, str) else None if not line.notes else arguments_text(line.notes)
+        notes = held.notes if not held.notes or isinstance(held.notes, str) else arguments_text(held.notes)
         lane.notes = notes
         for offset, step in enumerate(reversed(steps)):
             step.own = line.step - offset
@@ -333,6 +336,12 @@ class OwnReader:
         except (Unreadable, DamagedLine):
             return None
         return text[where.span[0] : where.span[1]] if text is not None and where.span else text
+
+
+def _with_earlier(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The state after the step, and what it held before it: the prompt was rendered from the earlier one."""
+    known = {(field.name, field.value) for field in fields}
+    return (*fields, *(field for field in before if (field.name, field.value) not in known))
 
 
 def _declared(drops: list[Any] | None) -> list[Declared]:

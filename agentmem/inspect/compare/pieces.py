@@ -11,7 +11,7 @@ from agentmem.inspect.compare.cause import cause_of, declared_record
 from agentmem.inspect.compare.fields import DONE_KINDS, compare_fields, stands_as
 from agentmem.inspect.compare.pair import Pair, pair
 from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
-from agentmem.inspect.compare.words import leaf, reworded
+from agentmem.inspect.compare.words import clears, leaf, reworded
 from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Segment
 from agentmem.tape import content_key
 
@@ -205,6 +205,11 @@ def _state_piece(passage: Passage, outcome: Outcome, seg: Segment) -> None:
     text = passage.text(seg.id)
     if seg.kind == "goal" and any(KINDS[passage.tape.kinds[ident]] == "goal" for ident in passage.came):
         outcome.spared.append(Spared(title(seg), "another goal stands in its place", seg.id))
+    elif seg.field and clears(seg.field, text or ""):
+        why = "the last error, a counter or a clock was cleared"
+        outcome.spared.append(Spared(title(seg), why, seg.id))
+    elif seg.field and passage.before and all(field.name != seg.field for field in passage.before):
+        outcome.spared.append(Spared(title(seg), "it had left the state at an earlier step", seg.id))
     elif seg.kind in ("recall", "summary") and any(
         passage.tape.kinds[ident] == KINDS.index(seg.kind) for ident in passage.came
     ):

@@ -93,7 +93,8 @@ class Sheet(Screen[str | None]):
         yield self.rows()
 
     def on_mount(self) -> None:
-        self.query_one(Rows).focus()
+        for rows in self.query(Rows):
+            rows.focus()
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from agentmem.formats.draft import LaneDraft, RunDraft
+from agentmem.inspect.assemble.lane import LaneAssembly, Setting
+from agentmem.inspect.assemble.window_table import window_of
 from agentmem.inspect.compare.row import Spared
-from agentmem.inspect.lane import LaneAssembly, Setting
 from agentmem.inspect.texts import Texts
-from agentmem.inspect.window_table import window_of
 from agentmem.model import Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
 from agentmem.tape import Tape
 

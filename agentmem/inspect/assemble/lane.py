@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agentmem.formats.draft import LaneDraft, StepDraft
-from agentmem.inspect.compare.attempts import Attempts
+from agentmem.inspect.assemble.attempts import Attempts
 from agentmem.inspect.compare.boundary import boundary_of, reported
 from agentmem.inspect.compare.goal import GoalWalk, goal_field, status
 from agentmem.inspect.compare.needed import Watch
@@ -267,8 +267,8 @@ class LaneAssembly:
             Step(
                 lane.id, draft.n, draft.own, draft.at, False, draft.parent, prompt, draft.fields,
                 tuple(map(segment, draft.replies)), attempts, tuple(map(segment, draft.results)), self._drops(index),
-                setting.shown(draft.tokens), draft.usage, boundary, goal, after, sum(not call.answered for call in draft.calls),
-                draft.gap, draft.notes,
+                setting.shown(draft.tokens), draft.usage, boundary, goal, after,
+                sum(not call.answered for call in draft.calls), draft.gap, draft.notes,
             )
         )  # fmt: skip
         dirty.discard(index)
