@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -29,7 +30,10 @@ T = TypeVar("T")
 class Recorder:
     """One run that is being recorded. Made by `record`. Safe to use from several threads."""
 
-    def __init__(self, run_id: str, store: Store, *, goal: str | None, lane: str, resume: bool, rebuild: bool) -> None:
+    def __init__(
+        self, run_id: str, store: Store, *, goal: str | None, lane: str, resume: bool, rebuild: bool,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
         self.run_id = run_id
         self.store = store
         self.step = 0
@@ -46,7 +50,7 @@ class Recorder:
         self._pending: dict[str, Any] = {}
         self._interrupted = False
         found = store.resume(run_id, rebuild)
-        self._memo = RunMemo(run_id, lane, found.seq)
+        self._memo = RunMemo(run_id, lane, found.seq, clock)
         self.resumed: Checkpoint | None = found.checkpoint if resume else None
         """The version that the run goes on from; None for a new one."""
         if found.checkpoint is not None:
@@ -168,7 +172,7 @@ class Recorder:
         if found.seq - self._memo.seq not in (0, 1):
             raise ConflictError(f"run {self.run_id!r} was saved by another while a save was broken off here")
         if found.checkpoint is not None and (self.step or self.resumed or found.seq > self._memo.seq):
-            memo = RunMemo(self.run_id, self._memo.lane, found.seq)
+            memo = RunMemo(self.run_id, self._memo.lane, found.seq, self._memo.clock)
             memo.extra = self._memo.extra
             memo.restore(found.checkpoint, found.continuous)
             self._memo = memo
@@ -200,17 +204,19 @@ def record(
     lane: str = "main",
     rebuild: bool = False,
     store: Store | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> Recorder:
     """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`.
 
     `resume=False` begins anew in the same files; what was recorded before stays in the ledger. `rebuild` takes the
-    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files.
+    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files, `clock` gives the
+    times of the saves, in seconds since the epoch.
 
     Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
     """
     copied(optional(lane, str, "lane"), "lane")
     place = FileStore(folder) if store is None else store
-    return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild)
+    return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild, clock=clock)
 
 
 def _path(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:

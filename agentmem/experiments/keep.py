@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,11 @@ def write(
     saves: Iterable[Save],
     status: str,
     window: int | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
 ) -> Path:
     """Writes the run and returns its checkpoint. A run that already stands there, the same to the end, is left alone.
+    `clock` gives the times of the saves, in seconds since the epoch.
 
     Raises CheckpointError: ConflictError if another run of that id stands there, else what `record` and `save` raise.
     """
@@ -49,7 +53,7 @@ def write(
     try:
         held = store.load(run_id)
     except MissingError:
-        run = record(run_id, folder=folder, goal=goal)
+        run = record(run_id, folder=folder, goal=goal, clock=clock)
         messages: list[Message] = []
         for save in saves:
             messages += (*save.heard, *save.said)

@@ -62,6 +62,8 @@ class Declared:
     record: str = ""
     """Who recorded it and where, in words."""
     stub: int | None = None
+    others: tuple[int, ...] = ()
+    """More pieces that went with `segment`: all of them are one row."""
 
 
 @dataclass(slots=True, eq=False)

@@ -57,8 +57,8 @@ def verdict(run: Run) -> Verdict:
     if gone:
         drop = gone[-1]
         more = f" (+{len(gone) - 1})" if len(gone) > 1 else ""
-        return Verdict("alarm", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; not missed yet",
-                       drop.lane, drop.n)  # fmt: skip
+        text = f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; not missed yet"
+        return Verdict("alarm", "▲", text, drop.lane, drop.n)
     turning = [cycle for cycle in run.cycles if cycle.ended_at is None]
     if turning:
         return _cycle(run, turning[-1], "warning")

@@ -172,6 +172,29 @@ def test_a_declared_piece_is_found_by_its_text() -> None:
     assert (drop.segment, drop.cause, drop.recorded, drop.record) == (ident, "trimmed", True, "drop oldest")
 
 
+def test_a_declared_stub_knows_what_stands_in_its_place() -> None:
+    tale = Tale("look")
+    tale.step(("read", "{}", LONG))
+    tale.step()
+    old = tale.lane().steps[0].results[0].id
+    (stub,) = tale.swap(old, tale.piece("result", LONG[:200] + " …[trimmed]", call_id="call-1"))
+    tale.declare(Declared("read", "shortened", text=LONG, record="shrink old tool results"))
+    tale.step()
+    (drop,) = tale.drops()
+    assert (drop.segment, drop.stub, drop.record) == (old, stub, "shrink old tool results")
+
+
+def test_a_fact_that_the_render_leaves_out_again_and_again_is_one_drop() -> None:
+    tale = Tale("look")
+    tale.hold(shown=False, facts={"port": "8841"})
+    tale.step()
+    for _ in range(3):
+        tale.declare(Declared("facts.port", "trimmed", "field", text="8841", record="render"))
+        tale.step()
+    assert [(drop.n, drop.name) for drop in tale.drops()] == [(2, "facts.port")]
+    assert "earlier step" in tale.spared(3)["facts.port"]
+
+
 def test_what_comes_back_says_when() -> None:
     tale = Tale("look")
     ident = tale.say("user", "the third message")

@@ -38,7 +38,9 @@ def view_axis(view: View, width: int) -> Axis:
     return axis_for(width, len(view.index[lane].steps), n if view.zoomed else None)
 
 
-def _bars(view: View, lane: LaneIndex, axis: Axis, sizes: tuple[int, ...], at: int | None, rows: int) -> tuple[Line, ...]:
+def _bars(
+    view: View, lane: LaneIndex, axis: Axis, sizes: tuple[int, ...], at: int | None, rows: int
+) -> tuple[Line, ...]:  # fmt: skip
     most, largest_n = lane.largest
     window = view.run.window or 0
     wide = max(1, axis.cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,8 +36,8 @@ class Given:
 class RunMemo:
     """What the last save of a run left. `prepare` changes nothing; `advance` is called once the save is stored."""
 
-    def __init__(self, run: str, lane: str, seq: int) -> None:
-        self.run, self.lane, self.seq = run, lane, seq
+    def __init__(self, run: str, lane: str, seq: int, clock: Callable[[], float] = time.time) -> None:
+        self.run, self.lane, self.seq, self.clock = run, lane, seq, clock
         self.state: dict[str, Any] | None = None
         self.status: str | None = None
         self.extra: dict[str, Any] = {}
@@ -82,7 +82,7 @@ class RunMemo:
         return Prepared(
             memo=self,
             given=given,
-            at=time.time(),
+            at=self.clock(),
             edit=self.messages.edit(given.messages),
             exact=None if given.prompt is None else self._prompts.edit(given.prompt, path="prompt"),
             state=state,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from agentmem.checkpoint.recorder import Recorder, record
-from agentmem.experiments.demo.script import GOAL, PLAN, RULE, SYSTEM, TOOLS, Beat, beats
+from agentmem.experiments.demo.script import GOAL, PLAN, RULE, SYSTEM, TOOLS, Beat, story
 from agentmem.ledger import Ledger
 from agentmem.memory.policies import shrink
 from agentmem.memory.state import State
@@ -106,15 +108,16 @@ class DemoAgent:
 
 def play(
     folder: str | Path = "runs", *, speed: float = 1.0, run_id: str = DEMO_RUN, stop: threading.Event | None = None,
-    finish: bool = True,
+    beats: int | None = None, clock: Callable[[], float] = time.time,
 ) -> None:  # fmt: skip
-    """Run the demo into `folder`, about a minute at speed 1; speed 0 does not wait at all. `stop` ends it early."""
+    """Run the demo into `folder`, about a minute at speed 1; speed 0 does not wait at all. `stop` ends it early;
+    after `beats` steps it stops too, and the run goes on for those who look. `clock` gives the times of the saves, in seconds since the epoch."""
     stop = stop or threading.Event()
-    run = record(run_id, goal=GOAL, folder=folder, resume=False)
+    run = record(run_id, goal=GOAL, folder=folder, resume=False, clock=clock)
     agent = DemoAgent(run)
-    for beat in beats():
+    for beat in story()[:beats]:
         if speed > 0 and stop.wait(beat.seconds / speed):
             return
         agent.step(beat)
-    if finish:
+    if beats is None:
         run.finish("done")

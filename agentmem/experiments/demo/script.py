@@ -67,7 +67,7 @@ class Beat:
     seconds: float = 1.6
 
 
-def beats() -> list[Beat]:
+def story() -> list[Beat]:
     """The whole run."""
     edit = "edit"
     cycle = [

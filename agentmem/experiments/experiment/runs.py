@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentmem.experiments.experiment import world
@@ -33,8 +34,9 @@ def run_id(task: str, window: int | None, seed_offset: int = 0) -> str:
 
 
 def write_runs(
-    folder: str | os.PathLike[str], window: int | None, tasks: Sequence[str] | None = None, seed_offset: int = 0
-) -> list[Path]:
+    folder: str | os.PathLike[str], window: int | None, tasks: Sequence[str] | None = None, seed_offset: int = 0,
+    *, clock: Callable[[], float] = time.time,
+) -> list[Path]:  # fmt: skip
     """Writes one run a task (default: all 24) and returns their checkpoints, in the order of the tasks.
 
     Raises ValueError for an unknown task or a negative window before anything is written, ConflictError if another
@@ -42,7 +44,8 @@ def write_runs(
     """
     runs = [simulate(name, window, seed_offset) for name in (world.tasks() if tasks is None else tasks)]
     return [
-        write(folder, run_id(run.task.name, window, seed_offset), run.task.request, _saves(run), _end(run), window)
+        write(folder, run_id(run.task.name, window, seed_offset), run.task.request, _saves(run), _end(run), window,
+              clock=clock)
         for run in runs
     ]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agentmem.experiments.keep import Save, write
@@ -13,14 +14,17 @@ from agentmem.tokens import chars4
 STRING_RUN, STATE_RUN = "lab-string", "lab-state"
 
 
-def write_runs(folder: str | os.PathLike[str], iterations: int = ITERATIONS) -> list[Path]:
+def write_runs(
+    folder: str | os.PathLike[str], iterations: int = ITERATIONS, *, clock: Callable[[], float] = time.time
+) -> list[Path]:
     """Writes `lab-string` and `lab-state` and returns their checkpoints, in that order.
 
     Raises ValueError for too few or too many iterations before anything is written, ConflictError if other runs of
     these ids stand in the folder, SaveError if a run could not be written.
     """
     runs = {STRING_RUN: string_run(iterations), STATE_RUN: state_run(iterations)}
-    return [write(folder, name, goal(iterations), _saves(turns), _end(turns)) for name, turns in runs.items()]
+    wanted = goal(iterations)
+    return [write(folder, name, wanted, _saves(turns), _end(turns), clock=clock) for name, turns in runs.items()]
 
 
 def _saves(turns: Sequence[Turn]) -> Iterator[Save]:

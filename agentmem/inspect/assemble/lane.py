@@ -91,7 +91,7 @@ class LaneAssembly:
         first = min(lane.changed_from, len(lane.steps), len(self._steps))
         signature = (
             setting, finished, len(tape), len(tape.live), len(lane.steps), lane.answered, len(lane.declared),
-            id(lane.fields), lane.boundary is None, len(tape.edits(tape.steps + 1)), lane.notes,
+            lane.fields, lane.boundary, len(tape.edits(tape.steps + 1)), lane.notes,
         )  # fmt: skip
         if self._value is not None and signature == self._signature and lane.changed_from >= len(lane.steps):
             return self._value
@@ -216,7 +216,7 @@ class LaneAssembly:
             passage = Passage(
                 index, tape, tuple(left), tuple(came), tape.edits(index + 1), before, fields, declared, boundary, calls,
                 self._text, gap, _restarted(parent, draft, before, fields), lambda: tape.ids(index + 1),
-                walk.at(index + 1).ident >= 0,
+                self._watch.absent() if declared else frozenset(), walk.at(index + 1).ident >= 0,
             )  # fmt: skip
             outcome = compare(passage)
             rows = outcome.rows

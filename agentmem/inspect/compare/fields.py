@@ -240,7 +240,7 @@ def removes(call: Call, field: Field) -> bool:
     tool = {word.lower() for word in _TOOL_WORD.findall(call.tool)}
     if field.done is not None or root(field.name) in ("plan", "todos"):
         if tool & _PLAN_TOOLS:
-            return True
+            return not _names(call.arguments, {field.value})  # a call that writes the item does not take it away
     if not tool & _FORGETS:
         return False
     names = {field.name, leaf(field.name)}

@@ -19,7 +19,7 @@ from agentmem.tape import Tape
 _SHORTEST = 4
 _LONGEST = 400
 _LONGEST_ARGUMENTS = 200_000
-_MOST_WATCHED = 2000
+_MOST_WATCHED = 500
 
 
 def named_arguments(arguments: str) -> dict[str, str]:
@@ -107,6 +107,10 @@ class Watch:
         for watched in (self._fields, self._carried):
             if len(watched) > _MOST_WATCHED:
                 del watched[: len(watched) - _MOST_WATCHED]
+
+    def absent(self) -> frozenset[tuple[str, str | None]]:
+        """(name, text) of the fields that are gone and have not come back."""
+        return frozenset((row.name, row.text) for row in self._fields)
 
     def came(self, index: int, tape: Tape, came: Iterable[int], fields: Sequence[Field], changed: bool) -> set[int]:
         """Mark what came back at that step. Returns the indices of the steps whose rows changed."""

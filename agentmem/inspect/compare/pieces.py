@@ -37,8 +37,13 @@ def compare(passage: Passage) -> Outcome:
     rest = [ident for ident in passage.left if ident not in covered]
     if rest:
         _pieces(passage, outcome, rest)
+    pairs: dict[int, Pair] | None = None
     for row in outcome.rows:
         row.keys.update(passage.tape.keys[ident] for ident in row.ids)
+        if row.stub is None and row.ids and row.cause in ("shortened", "summarised") and row.recorded:
+            pairs = pair(passage) if pairs is None else pairs
+            found = pairs.get(row.ids[0])
+            row.stub = None if found is None else found.new.id
     return outcome
 
 
@@ -61,7 +66,16 @@ def _declared_piece(passage: Passage, outcome: Outcome, item: Declared, covered:
         outcome.spared.append(Spared(item.name, "declared, but its content still stands", ident))
         return
     covered.add(ident)
-    outcome.rows.append(_said(passage, item, ident))
+    row = _said(passage, item, ident)
+    if item.others:
+        gone = set(passage.left) - covered
+        row.ids = (ident, *(other for other in item.others if other in gone))
+        row.count = len(row.ids)
+        counts = [passage.tape.segment(other).tokens for other in row.ids]
+        known = [count for count in counts if count is not None]
+        row.tokens = item.tokens if item.tokens is not None else sum(known) if known else None
+        covered.update(row.ids)
+    outcome.rows.append(row)
 
 
 def _declared_name(passage: Passage, outcome: Outcome, item: Declared, covered: set[int]) -> None:
@@ -76,6 +90,9 @@ def _declared_name(passage: Passage, outcome: Outcome, item: Declared, covered: 
         found = next((i for i in passage.left if i not in covered and tape.field_of(i) in names), None)
     if found is not None:
         covered.add(found)
+    elif (item.name, item.text) in passage.absent:
+        outcome.spared.append(Spared(item.name, "declared again; it has been gone since an earlier step"))
+        return
     outcome.rows.append(_said(passage, item, found))
 
 
@@ -92,8 +109,15 @@ def _said(passage: Passage, item: Declared, ident: int | None) -> Row:
 
 
 def _by_text(passage: Passage, text: str, covered: set[int]) -> int | None:
+    """The piece that left with that text, or whose first 120 characters it is."""
     keys = {content_key(kind, text) for kind in KINDS}
-    return next((i for i in passage.left if i not in covered and passage.tape.keys[i] in keys), None)
+    tape = passage.tape
+    open_ = [ident for ident in passage.left if ident not in covered]
+    found = next((ident for ident in open_ if tape.keys[ident] in keys), None)
+    if found is not None or len(text) < HEAD_CHARACTERS:
+        return found
+    head = text[:HEAD_CHARACTERS]
+    return next((ident for ident in open_ if tape.segment(ident).head == head), None)
 
 
 def _pieces(passage: Passage, outcome: Outcome, rest: Sequence[int]) -> None:

@@ -79,6 +79,8 @@ class Passage:
     """A new run in the same file."""
     live: Callable[[], list[int]] = list
     """Ids of the step's prompt, in order."""
+    absent: frozenset[tuple[str, str | None]] = frozenset()
+    """(name, text) of fields that left earlier and have not come back."""
     goal_stands: bool = False
     """The goal stands in this step's prompt, whatever piece carries it."""
 

@@ -1,0 +1,158 @@
+"""One line of a rollout or event stream: its type, its time, and its payload, decoded only when it is wanted.
+
+A damaged line gives what can still be read of it: NUL bytes are taken off, glued records are told apart, and a whole
+record behind a torn one is found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from agentmem.formats.loose import decode
+from agentmem.model import Where
+
+_STARTS = (b'{"timestamp"', b'{"type"')
+_MOST_GLUED = 1000
+
+
+class _Line(msgspec.Struct):
+    type: Any = None
+    timestamp: Any = None
+    payload: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Head(msgspec.Struct):
+    type: Any = None
+
+
+_line = msgspec.json.Decoder(_Line)
+_head = msgspec.json.Decoder(_Head)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record stands: bytes `offset .. offset+length` of `source`."""
+
+    source: str
+    offset: int
+    length: int
+    line: int
+
+    def where(self, part: int = 0, span: tuple[int, int] | None = None) -> Where:
+        return Where(self.source, self.offset, self.length, part, span, self.line)
+
+
+class Entry:
+    """One record. `kind` is the type of the line, `sub` that of its payload (None where it has none)."""
+
+    __slots__ = ("_payload", "_raw", "kind", "stamp", "sub")
+
+    def __init__(self, kind: object, stamp: object, raw: bytes | None, payload: Any) -> None:
+        self._raw, self._payload = raw, payload
+        self.kind = kind if isinstance(kind, str) else None
+        self.stamp = stamp
+        self.sub = self._sub()
+
+    def _sub(self) -> str | None:
+        if self._raw is not None:
+            try:
+                found = _head.decode(self._raw).type
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                return None
+        else:
+            found = self._payload.get("type") if isinstance(self._payload, Mapping) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """The payload; an empty one where it is no object. Raises ValueError if it cannot be decoded."""
+        if self._raw is not None:
+            self._payload, self._raw = decode(bytes(self._raw)), None
+        return self._payload if isinstance(self._payload, Mapping) else {}
+
+    @property
+    def at(self) -> float | None:
+        """Seconds since the epoch."""
+        return seconds(self.stamp)
+
+
+def seconds(value: object) -> float | None:
+    """A time stamp in seconds since the epoch: ISO 8601, or a number (milliseconds too)."""
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
+        return value / 1000 if value > 1e11 else float(value)
+    return None
+
+
+def entry_of(data: bytes) -> Entry:
+    """The record of these bytes. A line without payload (the shape before September 2025, an event of a stream) is its
+    own payload. Raises ValueError with the reason for what is no JSON object."""
+    try:
+        line = _line.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        value = decode(data)
+        if not isinstance(value, dict):
+            raise ValueError(f"not an object but {type(value).__name__}") from None
+        if "payload" in value:
+            return Entry(value.get("type"), value.get("timestamp"), None, value["payload"])
+        return Entry(value.get("type"), value.get("timestamp"), None, value)
+    raw = bytes(line.payload)
+    return Entry(line.type, line.timestamp, raw or bytes(data), None)
+
+
+def records_in(data: bytes) -> tuple[list[tuple[int, bytes]], str | None]:
+    """([(offset in the line, bytes of a record)], what was wrong with the line). Nothing wrong: one record or none."""
+    body = data.strip(b"\0 \t\r")
+    start = data.find(body) if body else 0
+    trouble = None
+    if body.startswith(b"\xef\xbb\xbf"):
+        body, start = body[3:], start + 3
+    nuls = data.count(b"\0", 0, start) + data.count(b"\0", start + len(body))
+    if nuls:
+        trouble = f"{nuls:,} NUL bytes"
+    return ([(start, body)] if body else []), trouble
+
+
+def rescued(data: bytes) -> list[tuple[int, bytes]]:
+    """Whole records in a line that is not one: glued ones in order, else one that stands behind a torn one."""
+    glued = list(_glued(data))
+    if glued:
+        return glued
+    for mark in _STARTS:
+        at = data.rfind(mark)
+        if at > 0:
+            try:
+                entry_of(data[at:])
+            except ValueError:
+                continue
+            return [(at, data[at:])]
+    return []
+
+
+def _glued(data: bytes) -> Iterator[tuple[int, bytes]]:
+    text = data.decode("utf-8", "surrogateescape")
+    decoder = json.JSONDecoder()
+    at = byte = 0
+    for _ in range(_MOST_GLUED):
+        if at >= len(text):
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        size = len(text[at:end].encode("utf-8", "surrogateescape"))
+        if isinstance(value, dict):
+            yield byte, data[byte : byte + size]
+        at, byte = end, byte + size
+        while at < len(text) and text[at] in " \t\r\0":
+            at, byte = at + 1, byte + 1

@@ -1,0 +1,198 @@
+"""What readers of append files of JSON lines share: following, damage, and the count of what was understood.
+
+A line that holds several values, or half a value in front of a whole one (a writer that was killed and went on), gives
+the values that are whole, and a problem that says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentmem.formats.draft import RunDraft
+from agentmem.formats.loose import decode
+from agentmem.formats.reader import Options
+from agentmem.formats.source import AppendFile, Record, Unreadable
+from agentmem.model import Problem, Where
+from agentmem.tokens import counter
+
+_TRIES = 64
+_GLUED_LIMIT = 16_000_000
+_SPACE = b"\0 \t\r\n"
+
+
+def values(record: Record, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Record] | str]:
+    """Whole JSON values of one line, each with the record of its own bytes; a text says what is wrong with the rest.
+
+    `starts` are the bytes with which a record of the format begins: behind half a value the search goes on there.
+    """
+    data = record.data
+    if b"\0" in data:
+        kept = data.replace(b"\0", b"")
+        if not kept.strip():
+            yield f"{len(data)} NUL bytes"
+            return
+        if data.strip(_SPACE).count(b"\0"):
+            yield f"{data.count(0)} NUL bytes inside"
+        elif data[:1] == b"\0":
+            yield f"{len(data) - len(data.lstrip(_SPACE))} NUL bytes before the record"
+    body = data.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+    at = record.offset + len(data) - len(body)
+    body = body.rstrip(_SPACE)
+    if not body:
+        return
+    whole = Record(body, at, record.line)
+    try:
+        yield decode(body), whole
+        return
+    except ValueError as error:
+        why = str(error)
+    if len(body) > _GLUED_LIMIT:
+        yield f"not JSON: {why}"
+        return
+    yield from _parts(body, whole, why, starts)
+
+
+def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Record] | str]:
+    position = 0
+    found = tries = 0
+    while position < len(body) and tries < _TRIES:
+        end = _end_of_value(body, position)
+        if end is not None:
+            try:
+                value = decode(body[position:end])
+            except ValueError:
+                end = None
+            else:
+                found += 1
+                yield value, Record(body[position:end], whole.offset + position, whole.line)
+                position = end + len(body[end:]) - len(body[end:].lstrip(_SPACE))
+                continue
+        tries += 1
+        places = [place for start in starts if (place := body.find(start, position + 1)) > 0]
+        if not places:
+            break
+        position = min(places)
+    if not found:
+        yield f"not JSON: {why}"
+    elif position < len(body):
+        yield f"damaged: {found} whole records and {len(body) - position} bytes that are none"
+    else:
+        yield f"{found} records on one line" if tries == 0 else f"half a record, then {found} whole"
+
+
+def _end_of_value(body: bytes, position: int) -> int | None:
+    """End of the JSON value that begins at `position`; None if there is no whole one."""
+    text = body[position:].decode("latin-1")
+    try:
+        return position + json.JSONDecoder(strict=False).raw_decode(text)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+class LineReader:
+    """Follows one append file. A format fills in `name`, `begin` and `take`."""
+
+    name: ClassVar[str]
+    starts: ClassVar[tuple[bytes, ...]] = (b'{"',)
+    """With what a record begins, for what stands behind half a record."""
+
+    draft: RunDraft
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._file = AppendFile(path)
+        self.path = str(path)
+        self.options = options
+        self.damaged = False
+        """The line before the one in hand could not be read whole."""
+        self._restart(None)
+
+    def _restart(self, notice: str | None) -> None:
+        ident = Path(self.path).name.removesuffix(".jsonl")
+        self.draft = RunDraft(self.path, self.name, ident, counter(self.options.counter), self.options.counter)
+        self.draft.notice = notice
+        self._summary: Problem | None = None
+        self._understood = self._unknown = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Called with a fresh draft: forget what was read."""
+        raise NotImplementedError
+
+    def take(self, value: dict[str, Any], record: Record) -> str | None:
+        """Take in one record. Returns None, or the name of its type if that is not understood. Never raises."""
+        raise NotImplementedError
+
+    def watched(self) -> Iterable[Path]:
+        return (Path(self.path).parent,)
+
+    def where(self, record: Record, part: int = 0) -> Where:
+        """The place of piece `part` of a record."""
+        return Where(self.path, record.offset, len(record.data), part, None, record.line)
+
+    def refresh(self) -> bool:
+        """Read what is new. Raises Unreadable while there is nothing to show."""
+        change = self._file.change()
+        if change == "same":
+            return False
+        if change == "gone":
+            if not self._understood:
+                raise Unreadable(f"{self.path}: no such file")
+            changed = self.draft.notice != "file gone"
+            self.draft.notice = "file gone"
+            return changed
+        if change == "replaced":
+            self._file.rewind()
+            self._restart("file replaced, read again")
+        elif self.draft.notice == "file gone":
+            self.draft.notice = None
+        for record in self._file.records():
+            self._line(record)
+        self.draft.changed_at = self._file.changed_at
+        self._sum_up()
+        return True
+
+    def _line(self, record: Record) -> None:
+        where = f"line {record.line}"
+        for item in values(record, self.starts):
+            if isinstance(item, str):
+                self.damaged = True
+                self.draft.problem(where, item)
+                continue
+            value, part = item
+            if not isinstance(value, dict):
+                self.draft.problem(where, f"no object but {_sort(value)}")
+                self.damaged = True
+                continue
+            unknown = self.take(value, part)
+            self.damaged = False
+            if unknown is None:
+                self._understood += 1
+            else:
+                self._unknown += 1
+                name = f"?{unknown}"
+                self.draft.counts[name] = self.draft.counts.get(name, 0) + 1
+
+    def _sum_up(self) -> None:
+        """One problem that sums up what was not understood. Raises Unreadable if nothing was."""
+        total = self._understood + self._unknown
+        if not self._unknown:
+            return
+        names = sorted(((n, name[1:]) for name, n in self.draft.counts.items() if name.startswith("?")), reverse=True)
+        listed = ", ".join(f"{name:.60} x{n}" for n, name in names[:8])
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        if not self._understood:
+            raise Unreadable(f"{self.path}: format not recognised: {total} records, none understood: {listed}{more}")
+        problems = self.draft.problems
+        if self._summary in problems:
+            problems.remove(self._summary)
+        what = f"{total} records, {self._understood} understood, {self._unknown} unknown: {listed}{more}"
+        self._summary = Problem(self.draft.id, what)
+        problems.append(self._summary)
+
+
+def _sort(value: object) -> str:
+    names = {list: "a list", str: "a text", type(None): "null", bool: "a truth value"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,121 @@
+"""The real app in a real terminal: what bytes it writes, and how it starts and ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tui.terminal import ROOT, Terminal
+from tui.__main__ import is_place, options
+
+MARK = "HOSTILE"
+ATTACK = (
+    f"{MARK}\x1b[31m{MARK}\x1b]0;{MARK}\x07{MARK}\x1b]52;c;{MARK}\x07\x1b]8;;{MARK}\x07\x9b5n{MARK}\x90q{MARK}"
+    f"\u202e{MARK}[@click=app.quit]{MARK}[/]\r{MARK}\x08\x00"
+)
+
+
+def write_run(folder: Path) -> Path:
+    messages = [
+        {"role": "system", "content": ATTACK},
+        {"role": "user", "content": f"a goal {ATTACK}"},
+        {"role": "assistant", "content": ATTACK, "tool_calls": [
+            {"id": ATTACK, "type": "function",
+             "function": {"name": f"tool{ATTACK}", "arguments": json.dumps({"a": ATTACK})}},
+        ]},
+        {"role": "tool", "tool_call_id": ATTACK, "content": f"Error: {ATTACK}"},
+        {"role": "assistant", "content": "done"},
+    ]  # fmt: skip
+    path = folder / "runs" / "hostile.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"messages": messages, "state": {"goal": ATTACK, "facts": {ATTACK: ATTACK}}}))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def test_no_byte_of_a_transcript_acts_on_the_terminal(folder: Path) -> None:
+    """What the transcript holds never follows an escape byte, and no C1 or bidi control is written."""
+    path = write_run(folder)
+    terminal = Terminal(["watch", str(path)], folder, (120, 40))
+    try:
+        terminal.until(MARK)
+        for key in ("1", "2", "=", "3", "4", "5", "6", "w", "i"):
+            terminal.type(key)
+            terminal.settle()
+        terminal.type("\x1b")
+        terminal.settle(0.5)
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+    for sequence in (f"\x1b[31m{MARK}", f"\x1b]0;{MARK}", f"\x1b]52;c;{MARK}", f"\x1b]8;;{MARK}", f"\x9b5n{MARK}",
+                     f"\x90q{MARK}", f"\u202e{MARK}", f"\r{MARK}", f"{MARK}\x08"):  # fmt: skip
+        assert sequence.encode() not in terminal.seen
+    assert "\u202e".encode() not in terminal.seen and "\x9b".encode() not in terminal.seen
+
+
+def test_the_screen_is_given_back(folder: Path) -> None:
+    """The alternate screen is left, the cursor is shown, and the file is as it was."""
+    path = write_run(folder)
+    before = path.read_bytes()
+    terminal = Terminal([], folder)
+    try:
+        terminal.until("hostile")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+    tail = terminal.seen[-400:]
+    assert b"\x1b[?1049l" in tail and b"\x1b[?25h" in tail
+    assert path.read_bytes() == before and sorted(p.name for p in path.parent.iterdir()) == ["hostile.json"]
+
+
+def test_a_run_that_appears_later_opens_by_itself(folder: Path) -> None:
+    """You should see that nothing is there, then the run."""
+    terminal = Terminal([], folder)
+    try:
+        terminal.until("No runs found here.")
+        write_run(folder)
+        terminal.until("hostile", 10)
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+
+
+def test_a_subcommand_loads_no_toolkit() -> None:
+    code = (
+        "import sys; from tui.__main__ import main; code = main(['--version']); "
+        "assert not {'textual', 'rich'} & set(sys.modules); sys.exit(code)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shwo", "x"], "no command 'shwo'"),
+        (["watch", "--window", "0"], "--window 0 is not above zero"),
+        (["--bel"], "unrecognized arguments: --bel"),
+        (["watch", "x"], "the inspector needs a terminal"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_exit_code_2(arguments: list[str], words: str) -> None:
+    command = [sys.executable, "-m", "tui", *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+def test_places_are_told_from_mistyped_commands(tmp_path: Path) -> None:
+    assert is_place(str(tmp_path)) and is_place("runs/*.json") and is_place("postgresql://host/db")
+    assert not is_place("shwo")
+
+
+def test_watch_and_bare_paths_take_the_same_options() -> None:
+    assert options(["watch", "a", "b", "--bell"]).path == options(["a", "b", "--bell"]).path == ["a", "b"]
+    assert options(["demo", "--speed", "5"]).speed == 5.0
