@@ -142,10 +142,12 @@ def requests(folder: Path) -> None:
     held: list[Message] = [
         {"role": "user", "content": "Answer all 14 letters in letters/. Never promise a date: the binder is ill."}
     ]
+    titles = [f"{what} of {SHELVES[index]}" for what in ("Tides", "Winters") for index in range(7)]
+    random.shuffle(titles)
     lines = []
     for number in range(1, 15):
         sent = {"model": "gpt-4o-mini", "messages": [system, *held[-10:]], "tools": tools}
-        title = f"{random.choice(('Tides', 'Winters', 'Gardens', 'Maps', 'Letters'))} of {random.choice(SHELVES)}"
+        title = titles.pop()
         said = asked(number, "look_up", f"Letter {number} asks for {title}.", title=title)
         reply = {
             "id": f"chatcmpl-{random.getrandbits(60):015x}",
@@ -153,8 +155,9 @@ def requests(folder: Path) -> None:
             "usage": {"prompt_tokens": len(json.dumps(sent)) // 4, "completion_tokens": 38},
         }
         lines.append(json.dumps({"ts": clock(), "request": sent, "response": reply}) + "\n")
-        found = {"title": title, "copies": random.randrange(4), "shelf": f"{random.randrange(90)}-{random.randrange(9)}"}
-        held += [said, answered(number, json.dumps(found))]
+        place = f"{random.randrange(90)}-{random.randrange(9)}"
+        found = json.dumps({"title": title, "copies": random.randrange(4), "shelf": place})
+        held += [said, answered(number, found)]
     (folder / "requests.jsonl").write_text("".join(lines), encoding="utf-8")
 
 

@@ -209,8 +209,8 @@ def record(
     """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`.
 
     `resume=False` begins anew in the same files; what was recorded before stays in the ledger. `rebuild` takes the
-    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files, `clock` gives the
-    times of the saves, in seconds since the epoch.
+    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files, `clock` gives
+    the times of the saves, in seconds since the epoch.
 
     Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
     """

@@ -11,6 +11,8 @@ from agentmem.formats.source import NotYet, Unreadable, read_at
 HEAD_BYTES = 65536
 
 MODULES: tuple[str, ...] = (
+    "agentmem.formats.agents.claude_code",
+    "agentmem.formats.agents.pi",
     "agentmem.formats.plain.own",
     "agentmem.formats.plain.requests",
     "agentmem.formats.plain.snapshot",

@@ -153,18 +153,21 @@ class LaneDraft:
         self.answered = False
         return step
 
-    def reply(self, piece: Piece, call: Call | None = None, *, stays: bool = True) -> int:
+    def reply(
+        self, piece: Piece, call: Call | None = None, *, stays: bool = True, step: StepDraft | None = None
+    ) -> int:
         """A piece of the answer of the last step. `stays`: it stands in the prompt from now on (a transcript); False:
-        the next prompt will be given whole (a request log). Raises IndexError before the first step."""
-        step = self.steps[-1]
+        the next prompt will be given whole (a request log). `step`: an earlier step, of whose answer a line came late.
+        Raises IndexError before the first step."""
+        step = step or self.steps[-1]
         ident = self.tape.append(piece) if stays else self.tape.add(piece)
         step.replies.append(ident)
         if call is not None:
             step.calls.append(call)
             if call.call_id is not None:
-                self._calls[call.call_id] = (len(self.steps) - 1, call)
+                self._calls[call.call_id] = (step.n - 1, call)
         self.answered = not step.calls
-        self._touch(len(self.steps) - 1)
+        self._touch(step.n - 1)
         return ident
 
     def answer(

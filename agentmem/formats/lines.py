@@ -7,6 +7,7 @@ the values that are whole, and a problem that says so.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +19,9 @@ from agentmem.formats.source import AppendFile, Record, Unreadable
 from agentmem.model import Problem, Where
 from agentmem.tokens import counter
 
+BEING_WRITTEN = "being written"
+QUIET_SECONDS = 5.0
+"""A torn last line is damage, not writing, when the file has not changed for so long."""
 _TRIES = 64
 _GLUED_LIMIT = 16_000_000
 _SPACE = b"\0 \t\r\n"
@@ -56,8 +60,8 @@ def values(record: Record, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Rec
 
 
 def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Record] | str]:
-    position = 0
-    found = tries = 0
+    position = tries = 0
+    found: list[tuple[Any, Record]] = []
     while position < len(body) and tries < _TRIES:
         end = _end_of_value(body, position)
         if end is not None:
@@ -66,8 +70,7 @@ def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> I
             except ValueError:
                 end = None
             else:
-                found += 1
-                yield value, Record(body[position:end], whole.offset + position, whole.line)
+                found.append((value, Record(body[position:end], whole.offset + position, whole.line)))
                 position = end + len(body[end:]) - len(body[end:].lstrip(_SPACE))
                 continue
         tries += 1
@@ -78,9 +81,10 @@ def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> I
     if not found:
         yield f"not JSON: {why}"
     elif position < len(body):
-        yield f"damaged: {found} whole records and {len(body) - position} bytes that are none"
+        yield f"damaged: {len(found)} whole records and {len(body) - position} bytes that are none"
     else:
-        yield f"{found} records on one line" if tries == 0 else f"half a record, then {found} whole"
+        yield f"{len(found)} records on one line" if tries == 0 else f"half a record, then {len(found)} whole"
+    yield from found
 
 
 def _end_of_value(body: bytes, position: int) -> int | None:
@@ -114,6 +118,7 @@ class LineReader:
         self.draft = RunDraft(self.path, self.name, ident, counter(self.options.counter), self.options.counter)
         self.draft.notice = notice
         self._summary: Problem | None = None
+        self._tail: Problem | None = None
         self._understood = self._unknown = 0
         self.begin()
 
@@ -136,7 +141,7 @@ class LineReader:
         """Read what is new. Raises Unreadable while there is nothing to show."""
         change = self._file.change()
         if change == "same":
-            return False
+            return self._settle()
         if change == "gone":
             if not self._understood:
                 raise Unreadable(f"{self.path}: no such file")
@@ -152,7 +157,24 @@ class LineReader:
             self._line(record)
         self.draft.changed_at = self._file.changed_at
         self._sum_up()
+        self._settle()
         return True
+
+    def _settle(self) -> bool:
+        """A last line without its end is being written; once the file has been quiet for long, it is damage."""
+        draft = self.draft
+        torn = self._file.torn
+        quiet = torn and time.time() - (self._file.changed_at or 0.0) > QUIET_SECONDS
+        before = (draft.notice, self._tail)
+        if draft.notice in (None, BEING_WRITTEN):
+            draft.notice = BEING_WRITTEN if torn and not quiet else None
+        if self._tail is not None and not quiet:
+            draft.problems.remove(self._tail)
+            self._tail = None
+        elif quiet and self._tail is None:
+            self._tail = Problem(f"line {self._file.line + 1}", f"half a record at the end, {torn} bytes")
+            draft.problems.append(self._tail)
+        return before != (draft.notice, self._tail)
 
     def _line(self, record: Record) -> None:
         where = f"line {record.line}"

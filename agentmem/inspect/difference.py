@@ -1,7 +1,8 @@
 """What one prompt has that another has not: the change view and `agentmem diff`. Pure.
 
 Pieces are matched by content: a piece whose content stands anywhere in the other prompt is kept. A stub pairs with what
-it stands for, a field with its earlier value.
+it stands for, a field with its earlier value. The frame of a rendered state (words between its
+fields) is left out.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentmem.model import Prompt, Segment
+from agentmem.model import FRAME, Prompt, Segment
 from agentmem.tape import PromptView
 
 
@@ -50,11 +51,12 @@ class _Side:
 
 def _side(prompt: Prompt) -> _Side:
     if isinstance(prompt, PromptView):
-        ids, tape = list(prompt.ids), prompt.tape
+        tape = prompt.tape
+        ids = [i for i in prompt.ids if tape.field_of(i) != FRAME]
         keys, tokens = tape.keys, tape.tokens
         counted = [None if tokens[i] < 0 else tokens[i] for i in ids]
         return _Side([keys[i] for i in ids], counted, lambda place: tape.segment(ids[place]))
-    segments = tuple(prompt)
+    segments = tuple(segment for segment in prompt if segment.field != FRAME)
     return _Side([s.key for s in segments], [s.tokens for s in segments], lambda place: segments[place])
 
 

@@ -112,7 +112,10 @@ def test_the_window_comes_from_the_file_then_the_model_then_the_person() -> None
     [
         ("gpt-4o-mini-2024-07-18", 128_000), ("gpt-4", 8_192), ("gpt-4.1-nano", 1_047_576), ("openai/o3-mini", 200_000),
         ("us.anthropic.claude-opus-4-1-20250805-v1:0", 200_000), ("claude-sonnet-4-5[1m]", 1_000_000),
-        ("gemini-2.5-pro", 1_048_576), ("gpt-45", None), ("", None), (None, None), ("llama", None),
+        ("gemini-2.5-pro", 1_048_576), ("gpt-45", None), ("gpt-5.9", None),
+        ("claude-opus-5-5", 1_000_000), ("gpt-5.4-2026-03-05", 1_050_000), ("gpt-5-codex", 400_000),
+        ("", None), (None, None), ("gpt-4-0125-preview", 128_000),
+        ("llama", None),
     ],
 )  # fmt: skip
 def test_the_longest_known_prefix_of_a_model_tells_its_window(model: str | None, window: int | None) -> None:

@@ -107,6 +107,42 @@ def test_an_unrecorded_window_that_slides_is_one_row_a_step() -> None:
     assert not any(drop.alarming for drop in drops)
 
 
+def test_most_of_the_list_gone_at_once_is_still_one_row() -> None:
+    tale = Tale("look")
+    messages = [tale.say("user", f"message number {i}") for i in range(12)]
+    fact = tale.say("fact", "the port is 8841")
+    tale.step()
+    tale.take(*messages[:10], fact)
+    tale.step()
+    assert sorted((drop.kind, drop.count, drop.cause) for drop in tale.drops()) == [
+        ("fact", 1, "silent"), ("user", 10, "trimmed"),
+    ]  # fmt: skip
+
+
+def test_a_stale_writer_that_the_reader_found_is_the_cause_but_no_record() -> None:
+    tale = Tale("look")
+    messages = [tale.say("user", f"message number {i}") for i in range(4)]
+    tale.step()
+    tale.take(*messages[2:])
+    tale.boundary(Boundary("rewrite", False, None, None, "an older version was written over"))
+    tale.step()
+    assert [(drop.cause, drop.recorded, drop.count) for drop in tale.drops()] == [("rewritten", False, 2)]
+
+
+def test_a_fact_far_from_the_summary_is_not_recorded_by_it() -> None:
+    tale = Tale("look")
+    fact = tale.say("fact", "the port is 8841")
+    old = [tale.say("user", f"message number {i}") for i in range(9)]
+    tale.step()
+    place = tale.at.tape.live.index(old[4])
+    tale.at.splice(place, 3, [tale.piece("summary", "Progress so far: three messages were read.")])
+    tale.take(fact)
+    tale.step()
+    assert sorted((drop.kind, drop.cause, drop.recorded) for drop in tale.drops()) == [
+        ("fact", "silent", False), *[("user", "compacted", True)] * 3,
+    ]  # fmt: skip
+
+
 def test_a_message_gone_from_the_middle_is_silent() -> None:
     tale = Tale("look")
     messages = [tale.say("user", f"message number {i}") for i in range(9)]

@@ -216,7 +216,8 @@ class LaneAssembly:
             passage = Passage(
                 index, tape, tuple(left), tuple(came), tape.edits(index + 1), before, fields, declared, boundary, calls,
                 self._text, gap, _restarted(parent, draft, before, fields), lambda: tape.ids(index + 1),
-                self._watch.absent() if declared else frozenset(), walk.at(index + 1).ident >= 0,
+                self._watch.absent() if declared else frozenset(), given is not None,
+                walk.at(index + 1).ident >= 0,
             )  # fmt: skip
             outcome = compare(passage)
             rows = outcome.rows

@@ -136,16 +136,15 @@ def _pieces(passage: Passage, outcome: Outcome, rest: Sequence[int]) -> None:
             open_.append(tape.segment(ident) if found is None else found.old)
     if not open_:
         return
-    boundary = passage.boundary
-    cause, recorded, record = cause_of(boundary)
-    if recorded or (boundary is not None and cause != "silent"):
+    cause, recorded, record = cause_of(passage.boundary)
+    if recorded and passage.given:
         for seg in open_:
             outcome.rows.append(_row(passage, seg, cause, recorded, record))
         return
     if passage.gap:
         _spare_all(passage, outcome, [seg.id for seg in open_], "steps are missing before this one: unknown")
         return
-    _unrecorded(passage, outcome, open_)
+    _unrecorded(passage, outcome, open_, cause if passage.given else "silent")
 
 
 def _paired(passage: Passage, outcome: Outcome, found: Pair) -> bool:
@@ -194,37 +193,37 @@ def _spare_all(passage: Passage, outcome: Outcome, ids: Sequence[int], why: str)
         outcome.spared.append(Spared(title(passage.tape.segment(ident)), why, ident))
 
 
-def _unrecorded(passage: Passage, outcome: Outcome, open_: Sequence[Segment]) -> None:
-    """Nothing in the file explains these. State pieces one by one; messages as one row: a sliding window if they were
-    the oldest, else silent."""
+def _unrecorded(passage: Passage, outcome: Outcome, open_: Sequence[Segment], known: Cause) -> None:
+    """Nothing in the file records these. State pieces one by one; messages as one row: a sliding window if they were
+    the oldest, else silent. `known`: a cause that the reader found all the same (a stale writer, a rewind)."""
     trace: list[Segment] = []
     for seg in open_:
         if seg.kind in STATE_KINDS or seg.field is not None:
-            _state_piece(passage, outcome, seg)
+            _state_piece(passage, outcome, seg, known)
         elif seg.kind == "system":
-            outcome.rows.append(_row(passage, seg, "silent", False, None))
+            outcome.rows.append(_row(passage, seg, known, False, None))
         else:
             trace.append(seg)
     if not trace:
         return
-    cause: Cause = "trimmed" if _oldest(passage, trace) else "silent"
+    cause: Cause = known if known != "silent" else "trimmed" if _oldest(passage, trace) else "silent"
     if len(trace) == 1 or (cause == "silent" and len(trace) <= _ROWS):
         outcome.rows.extend(_row(passage, seg, cause, False, None) for seg in trace)
         return
     trace.sort(key=lambda seg: seg.kind != "user")
-    known = [seg.tokens for seg in trace if seg.tokens is not None]
+    weights = [seg.tokens for seg in trace if seg.tokens is not None]
     counts = Counter(seg.kind for seg in trace)
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
     outcome.rows.append(
         Row(
             passage.index, "segment", f"{len(trace)} pieces: {kinds}", counts.most_common(1)[0][0], trace[0].head,
-            sum(known) if known else None, cause, False, trace[0].id, None, len(trace), None, None, False,
+            sum(weights) if weights else None, cause, False, trace[0].id, None, len(trace), None, None, False,
             tuple(seg.id for seg in trace),
         )
     )  # fmt: skip
 
 
-def _state_piece(passage: Passage, outcome: Outcome, seg: Segment) -> None:
+def _state_piece(passage: Passage, outcome: Outcome, seg: Segment, known: Cause) -> None:
     fresh = [passage.text(ident) or "" for ident in passage.came if KINDS[passage.tape.kinds[ident]] in STATE_KINDS]
     text = passage.text(seg.id)
     if seg.kind == "goal" and any(KINDS[passage.tape.kinds[ident]] == "goal" for ident in passage.came):
@@ -247,7 +246,7 @@ def _state_piece(passage: Passage, outcome: Outcome, seg: Segment) -> None:
     ):
         outcome.spared.append(Spared(title(seg), "it stands elsewhere in the prompt", seg.id))
     else:
-        outcome.rows.append(_row(passage, seg, "silent", False, None))
+        outcome.rows.append(_row(passage, seg, known, False, None))
 
 
 def _oldest(passage: Passage, trace: Sequence[Segment]) -> bool:

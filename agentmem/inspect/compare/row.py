@@ -81,6 +81,8 @@ class Passage:
     """Ids of the step's prompt, in order."""
     absent: frozenset[tuple[str, str | None]] = frozenset()
     """(name, text) of fields that left earlier and have not come back."""
+    given: bool = False
+    """The file itself tells the boundary; otherwise it was concluded."""
     goal_stands: bool = False
     """The goal stands in this step's prompt, whatever piece carries it."""
 

@@ -88,7 +88,7 @@ def test_on_an_alarm_row_the_note_gives_way_before_the_value() -> None:
     run = story()
     for width in range(40, 80):
         ghost = row_with(sheet_lines(sheet_of(run, 30, context_of(run)), width, 60), "▲")
-        if "facts.order_id = A-1041" not in ghost.plain:
+        if "order_id = A-1041" not in ghost.plain:
             assert "silent" not in ghost.plain
 
 

@@ -99,9 +99,11 @@ def ghost_line(entry: Entry, width: int) -> Line:
 
 def ghost_text(drop: Drop, cells: int) -> str:
     """What was lost: its rendered line, else name and value."""
-    if drop.head is not None:
-        return clean(drop.head, cells)
-    return clean(drop.name if drop.text is None else f"{drop.name} = {drop.text}", cells)
+    value = drop.text if drop.text is not None else drop.head
+    if drop.what == "field" and value is not None:
+        name = drop.name.rpartition(".")[2]
+        return clean(value if name in value else f"{name} = {value}", cells)
+    return clean(drop.name if value is None else value, cells)
 
 
 def entry_line(entry: Entry, width: int) -> Line:
@@ -116,6 +118,11 @@ def entry_line(entry: Entry, width: int) -> Line:
             role="label", note=entry.note, strike=True, word_role="text-warning" if entry.glyph else "label",
         )  # fmt: skip
     tokens = "" if entry.sort in ("part", "same") and entry.tokens is None else thousands(entry.tokens)
+    if entry.sort == "plan":
+        return piece_line(
+            width, entry.word, tokens, clean(entry.text, width), edge="state", word_role="text-state",
+            role="foreground", note=entry.note, target=FoldTarget(),
+        )  # fmt: skip
     target = FoldTarget() if entry.sort == "fold" else None
     return piece_line(
         width, entry.word, tokens, clean(entry.text, width), edge="trace" if entry.sort == "fold" else None,

@@ -24,7 +24,7 @@ COMPACT_BELOW = 12
 class Entry:
     """One row that is no plain piece of the prompt (those are bare ids)."""
 
-    sort: Literal["piece", "ghost", "fold", "part", "unknown", "same", "was", "why"]
+    sort: Literal["piece", "ghost", "fold", "plan", "part", "unknown", "same", "was", "why"]
     segment: Segment | None = None
     drop: Drop | None = None
     glyph: str = ""
@@ -69,7 +69,41 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
     after = parts(step, compact=room < COMPACT_BELOW)
     if unfolded:
         return saw + after
+    saw = _with_plan(saw, step, seen)
     return fold(saw, seen, steps, room - len(after), opened) + after
+
+
+def _with_plan(rows: Sequence[Row], step: Step, seen: Seen) -> list[Row]:
+    """`rows` with the items of a plan that stand together as one: how many are done, and which is next."""
+    out: list[Row] = []
+    group: list[int] = []
+
+    def close() -> None:
+        if len(group) > 1:
+            out.append(_plan_entry(tuple(group), step, seen))
+        else:
+            out.extend(group)
+        group.clear()
+
+    for row in rows:
+        if isinstance(row, int) and seen.kind(row) == "plan" and (seen.field(row) or "").endswith("]"):
+            group.append(row)
+            continue
+        close()
+        out.append(row)
+    close()
+    return out
+
+
+def _plan_entry(ids: tuple[int, ...], step: Step, seen: Seen) -> Entry:
+    names = {seen.field(ident) for ident in ids}
+    items = [field for field in step.fields if field.name in names]
+    done = [field for field in items if field.done]
+    following = next((field.value for field in items if field.done is False), None)
+    text = f"done {len(done)} of {len(items)}" if any(f.done is not None for f in items) else f"{len(ids)} items"
+    if following is not None:
+        text += f", next: {following}"
+    return Entry("plan", word="plan", text=text, tokens=seen.sum(ids), ids=ids, note="Enter opens")
 
 
 def parts(step: Step, compact: bool = False) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentmem.model import KINDS, Drop, Kind, Lane, Prompt, Segment, Step
+from agentmem.model import FRAME, KINDS, Drop, Kind, Lane, Prompt, Segment, Step
 from agentmem.tape import PromptView
 
 from ...index import LaneIndex
@@ -20,15 +20,20 @@ class Seen:
 
     def __init__(self, prompt: Prompt) -> None:
         self.prompt = prompt
-        self.ids: list[int] = list(prompt.ids)
         self._tape = prompt.tape if isinstance(prompt, PromptView) else None
         self._made = {} if self._tape is not None else {segment.id: segment for segment in prompt}
+        self.ids: list[int] = [ident for ident in prompt.ids if self.field(ident) != FRAME]
+        """Without the words between the fields of a rendered state."""
 
     def segment(self, ident: int) -> Segment:
         return self._made[ident] if self._tape is None else self._tape.segment(ident)
 
     def kind(self, ident: int) -> Kind:
         return self._made[ident].kind if self._tape is None else KINDS[self._tape.kinds[ident]]
+
+    def field(self, ident: int) -> str | None:
+        """Name of the field of the state that the piece carries."""
+        return self._made[ident].field if self._tape is None else self._tape.field_of(ident)
 
     def key(self, ident: int) -> int:
         return self._made[ident].key if self._tape is None else self._tape.keys[ident]

@@ -45,7 +45,7 @@ class Break:
     position: int
     """How many pieces of the prompt stand before it."""
     number: int
-    parent: str
+    parent: str | None
 
 
 class LaneState:
@@ -66,13 +66,15 @@ class LaneState:
         """Call -> the piece that is its result."""
         self._late: dict[str, Piece] = {}
         """Replacements that came before their result."""
-        self._last_group: tuple[str, ...] | None = None
+        self.last_group: tuple[str, ...] | None = None
         self._usage: int | None = None
         self.break_: Break | None = None
         self._summary_at: int | None = None
         """Where the summary of a compaction goes; None: none is awaited."""
         self._cleared = 0
         self.goal_piece: int | None = None
+        self.goal_known = True
+        """The lane has its beginning: its first request is the goal."""
 
     def branch(self, lane: LaneDraft, upto: int | None = None) -> LaneState:
         """A lane that begins with this one's prompt as it stands."""
@@ -119,7 +121,7 @@ class LaneState:
             elif part.kind == "summary" and self._summary_at is not None:
                 summary.append(piece)
             else:
-                if part.kind == "user" and self.goal_piece is None and lane.kind == "main" and asked(part.text or ""):
+                if part.kind == "user" and self.goal_piece is None and self.goal_known and lane.kind == "main" and asked(part.text or ""):
                     piece = Piece("goal", part.text, piece.where)
                 ids.append(lane.append(piece))
                 if piece.kind == "goal":
@@ -192,7 +194,7 @@ class LaneState:
             self._check_break(usage)
             self._check_summary()
             step = self.groups[group] = lane.close(at=at, usage=usage, model=model)
-            self._last_group = group
+            self.last_group = group
             if usage is not None and usage.prompt:
                 self._usage = usage.prompt
         elif usage is not None:
@@ -360,6 +362,10 @@ class LaneState:
 
     # -- broken chains --------------------------------------------------------------------------------------------
 
+    def breaks(self, entry: Entry) -> None:
+        """The chain ends at this line: whoever resumes the session begins here."""
+        self.break_ = Break(len(self.lane.tape.live), entry.number, entry.parent)
+
     def _check_break(self, usage: Usage | None) -> None:
         """Whether what stood before a break has left this call's prompt."""
         broken, lane = self.break_, self.lane
@@ -382,10 +388,11 @@ class LaneState:
             f"; reported prompt tokens fell from {was:,} to {now:,}" if was is not None and now is not None
             else "; no usage is reported that could tell"
         )  # fmt: skip
-        lane.boundary = Boundary(
-            "resume", False, was, now,
-            f"the parent {broken.parent[:8]} of line {broken.number} was never written, so the chain ends there{fell}",
+        told = (
+            f"the chain begins anew at line {broken.number}" if broken.parent is None
+            else f"the parent {broken.parent[:8]} of line {broken.number} was never written, so the chain ends there"
         )  # fmt: skip
+        lane.boundary = Boundary("resume", False, was, now, told + fell)
 
     # -- lines that come twice ------------------------------------------------------------------------------------
 

@@ -1,0 +1,456 @@
+"""Follows one session: its own file and those of its subagents, line by line, onto lanes.
+
+A line is put as soon as the one that it hangs on is there; a few lines are waited for, since lines are not always in
+order. Where a session was rewound, the newest way through the tree is the main lane and what was left behind stands in
+branches: the file is then read once more, knowing which lines those are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+
+from agentmem.formats.agents.claude_code.chain import Node, left_behind
+from agentmem.formats.agents.claude_code.files import meta_of, subagent_files
+from agentmem.formats.agents.claude_code.lane import LaneState
+from agentmem.formats.agents.claude_code.parts import (
+    api_error,
+    asked,
+    command_arguments,
+    parts_of,
+    recalled,
+    requested,
+)
+from agentmem.formats.agents.claude_code.records import (
+    BESIDE,
+    CHAINED,
+    MESSAGES,
+    SUBTYPES,
+    Entry,
+    content_of,
+    decode,
+    mapping,
+    read,
+    string,
+)
+from agentmem.formats.agents.claude_code.spawned import Spawned
+from agentmem.formats.draft import RunDraft
+from agentmem.formats.reader import Options
+from agentmem.formats.source import AppendFile, Unreadable
+from agentmem.model import Problem
+from agentmem.tokens import counter
+
+WAIT = 64
+"""So many lines are waited for the one that a line hangs on."""
+_LONGEST_WAIT = 5000
+_TRUNK = frozenset({"main"})
+
+
+class Source:
+    """One file of the session, and its lines that wait for the one before them."""
+
+    def __init__(self, path: Path, lane: str | None) -> None:
+        self.file = AppendFile(path)
+        self.path = str(path)
+        self.lane = lane
+        """The lane of all its lines: a subagent's file. None: the session's own file."""
+        self.nodes: dict[str, Node] = {}
+        self.queue: deque[Entry] = deque()
+        self.queued: dict[str, Entry] = {}
+
+
+class ClaudeCodeReader:
+    """Follows one session."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path = path
+        self._options = options
+        self._behind: dict[str, int] = {}
+        """Lines that a rewind left behind -> their branch."""
+        self._expected: set[str] = set()
+        """Lines that come long after those that hang on them."""
+        self._fresh(None)
+
+    def _fresh(self, notice: str | None) -> None:
+        name = self._path.name.removesuffix(".jsonl")
+        count = counter(self._options.counter)
+        self.draft = RunDraft(str(self._path), "claude-code", name, count, self._options.counter)
+        self.draft.agent = "claude-code"
+        self.draft.notice = notice
+        self.draft.unknown = ("system prompt", "tool schemas")
+        self._count = count
+        self._states: dict[str, LaneState] = {"main": LaneState(self.draft.main, count)}
+        self._sub = name.startswith("agent-")
+        """The file itself is a subagent's: its lines are the main lane."""
+        self._main = Source(self._path, "main" if self._sub else None)
+        self._sources: dict[str, Source] = {str(self._path): self._main}
+        self._spawned = Spawned(self.draft)
+        self._broken: set[str] = set()
+        self._rewound = False
+        self._late = False
+        self._session: str | None = None
+        self._command: tuple[str, str] | None = None
+        """(uuid, arguments) of the first slash command, while no request is known."""
+        self._guess: str | None = None
+        self._read = self._known = 0
+        self._drift: int | None = None
+        self._notice = notice
+
+    def watched(self) -> Iterable[Path]:
+        own = self._path.with_suffix("")
+        yield self._path.parent
+        for folder in {own, own / "subagents", *(Path(path).parent for path in self._sources)}:
+            if folder != self._path.parent and folder.is_dir():
+                yield folder
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        try:
+            parts = parts_of(decode(raw))
+        except ValueError:
+            return None
+        return parts[part].text if 0 <= part < len(parts) else None
+
+    # -- refresh --------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        changed = self._look()
+        if self._late or (self._rewound and self._branches()):
+            self._again()
+            changed = True
+        if self._read and not self._known:
+            raise Unreadable(f"{self._path}: format not recognised: {self._told()}")
+        return changed
+
+    def _look(self) -> bool:
+        """Read what is new in all files."""
+        change = self._main.file.change()
+        if change == "gone":
+            if not self._read:
+                raise Unreadable(f"{self._path}: no such file")
+            changed = self.draft.notice != "file gone"
+            self.draft.notice = "file gone"
+            return changed
+        fresh = self._subagents()
+        changes = {path: source.file.change() for path, source in self._sources.items()}
+        if any(told == "replaced" for told in changes.values()):
+            shrunk = self._main.file.size and self._path.stat().st_size < self._main.file.size
+            self._behind, self._expected = {}, set()
+            self._fresh("lines were taken back, read again" if shrunk else "file replaced, read again")
+            self._subagents()
+            changes = {path: "grown" for path in self._sources}
+        if not fresh and all(told in ("same", "gone") for told in changes.values()):
+            return False
+        for path, source in list(self._sources.items()):
+            if changes.get(path, "grown") == "grown":
+                self._feed(source)
+        self._settle()
+        return True
+
+    def _again(self) -> None:
+        """Read all files once more, knowing what the first reading told."""
+        for _ in range(2):
+            self._fresh(self._notice)
+            self._subagents()
+            for source in list(self._sources.values()):
+                self._feed(source)
+            self._settle()
+            if not self._late:
+                break
+            self._branches()
+
+    def _feed(self, source: Source) -> None:
+        for record in source.file.records():
+            for found in read(record, source.path):
+                if isinstance(found, str):
+                    self._problem(source, record.line, found)
+                else:
+                    self._take(source, found)
+        self._drain(source, last=True)
+
+    def _settle(self) -> None:
+        """What is told once all that is new was read."""
+        draft = self.draft
+        self._spawned.link()
+        if draft.goal is None and self._guess is not None:
+            draft.set_goal(self._guess, declared=False)
+        times = [source.file.changed_at for source in self._sources.values() if source.file.changed_at is not None]
+        draft.changed_at = max(times) if times else None
+        torn = self._main.file.torn
+        draft.notice = f"being written: {torn:,} bytes of a line" if torn else self._notice
+        if self._read > self._known:
+            problem = Problem(self._path.name, self._told())
+            if self._drift is None:
+                self._drift = len(draft.problems)
+                draft.problems.append(problem)
+            else:
+                draft.problems[self._drift] = problem
+
+    def _told(self) -> str:
+        names = {name[1:]: n for name, n in self.draft.counts.items() if name.startswith("?")}
+        shown = ", ".join(f"{name} x{n}" for name, n in sorted(names.items(), key=lambda item: -item[1])[:12])
+        return f"{self._read} records, {self._known} understood, {self._read - self._known} unknown: {shown}"
+
+    def _problem(self, source: Source, line: int, what: str) -> None:
+        place = f"line {line}" if source is self._main else f"{Path(source.path).name}, line {line}"
+        self.draft.problem(place, what)
+
+    def _subagents(self) -> bool:
+        """Files of subagents that are new."""
+        fresh = False
+        if self._sub:
+            return False
+        for path, ident in subagent_files(self._path, self._spawned.agents):
+            if str(path) in self._sources:
+                continue
+            fresh = True
+            lane = self.draft.lane(ident, "subagent", name=ident)
+            self._states[ident] = LaneState(lane, self._count)
+            self._sources[str(path)] = Source(path, ident)
+            meta = meta_of(path)
+            self._spawned.described(ident, string(meta.get("agentType")), string(meta.get("toolUseId")))
+        return fresh
+
+    # -- lines ----------------------------------------------------------------------------------------------------
+
+    def _take(self, source: Source, entry: Entry) -> None:
+        line, counts = entry.line, self.draft.counts
+        kind = line.kind if isinstance(line.kind, str) else "no type"
+        self._read += 1
+        name = f"system/{line.subtype}" if kind == "system" and line.subtype else kind
+        chained = kind in CHAINED or isinstance(line.uuid, str)
+        if kind in BESIDE or (kind in CHAINED and (kind != "system" or line.subtype in SUBTYPES or not line.subtype)):
+            self._known += 1
+        else:
+            name = f"?{name:.60}"
+        counts[name] = counts.get(name, 0) + 1
+        if kind in MESSAGES and mapping(content_of(line.message)) == {} and not isinstance(
+            content_of(line.message), str
+        ):
+            self._problem(source, entry.number, f"a {kind} record without a message")
+        if kind == "content-replacement":
+            if not any([state.replace(entry) for state in self._states.values()]):
+                self._problem(source, entry.number, "replaces results that are not in the session")
+        elif chained and kind not in BESIDE:
+            source.queue.append(entry)
+            source.queued.setdefault(entry.ident, entry)
+            if entry.ident in self._broken:
+                self._expected.add(entry.ident)
+                self._late = True
+            self._drain(source, last=False)
+
+    def _drain(self, source: Source, *, last: bool) -> None:
+        """Put the lines that may be put, in order; one that hangs on a later line waits for it."""
+        queue = source.queue
+        while queue:
+            head = queue[0]
+            if not head.placed:
+                wanted = head.parent
+                if wanted is not None and wanted not in source.nodes and not self._reach(source, head):
+                    limit = _LONGEST_WAIT if wanted in self._expected else WAIT
+                    if not last and len(queue) < limit:
+                        return
+                self._place(source, head)
+            queue.popleft()
+            if source.queued.get(head.ident) is head:
+                del source.queued[head.ident]
+
+    def _reach(self, source: Source, head: Entry) -> bool:
+        """Put the later lines that `head` hangs on, if they have come. False: they have not."""
+        way: list[Entry] = []
+        at, seen = head, {head.ident}
+        while at.parent is not None and at.parent not in source.nodes:
+            found = source.queued.get(at.parent)
+            if found is None or found.placed or found.ident in seen:
+                return False
+            seen.add(found.ident)
+            way.append(found)
+            at = found
+        for entry in reversed(way):
+            self._place(source, entry)
+        return True
+
+    def _place(self, source: Source, entry: Entry) -> None:
+        """Put one line into its lane."""
+        entry.placed = True
+        old = source.nodes.get(entry.ident)
+        if old is not None:
+            if self._states[old.lane].again(entry, old):
+                self._problem(source, entry.number, f"writes uuid {entry.ident[:36]} again, with another content")
+            return
+        state = self._state(source, entry)
+        line = entry.line
+        known = source.nodes.get(entry.parent) if entry.parent else None
+        boundary = line.kind == "system" and line.subtype == "compact_boundary"
+        head = entry.parent is None and not entry.loose
+        if known is None and state.tip is not None and not boundary and not entry.loose:
+            self._cut_off(source, entry, state)
+        elif known is None and state.tip is None and (entry.parent is not None or boundary):
+            self._begins_late(source, entry, state)
+        up = entry.parent if known is not None else state.tip
+        group = self._group(state, entry)
+        says = line.kind == "assistant" and group not in state.groups
+        if line.kind == "user" and line.isMeta is not True and group is None:
+            says = bool(parts_of(line))
+        mark = known.mark if known is not None and known.lane == state.lane.id else state.mark
+        if says:
+            if known is not None and (known.lane != state.lane.id or mark < state.mark) and state.lane.id == "main":
+                self._rewound = self._rewound or known.lane == "main" or known.lane.startswith("branch-")
+            state.mark += 1
+            state.says = entry.ident
+        node = Node(up, state.lane.id, state.mark if says else mark, says, group)
+        source.nodes[entry.ident] = node
+        if boundary:
+            state.compact(entry, source.nodes)
+            state.tip = entry.ident
+        else:
+            state.take(entry, node)
+        self._learn(source, entry, state, head)
+
+    def _group(self, state: LaneState, entry: Entry) -> tuple[str, ...] | None:
+        """The model call that a line belongs to."""
+        line = entry.line
+        if line.kind == "assistant":
+            ident = string(mapping(content_of(line.message)).get("id"))
+            asked_as = string(line.requestId)
+            return (ident or "", asked_as or "") if ident or asked_as else (entry.ident,)
+        if line.kind == "user" and b"tool_result" in bytes(line.message):
+            for part in parts_of(line):
+                if part.kind == "result":
+                    return state.calls.get(part.call_id or "", state.last_group)
+        return None
+
+    def _cut_off(self, source: Source, entry: Entry, state: LaneState) -> None:
+        """A line whose parent is not in the file, or that begins a chain anew behind another one."""
+        if entry.parent is not None:
+            self._broken.add(entry.parent)
+            what = f"its parent {entry.parent[:36]} is not in the file: a resume loses what stands before it"
+        else:
+            what = "it begins a chain of its own: what stands before it is not in its prompt"
+        state.breaks(entry)
+        self._problem(source, entry.number, what)
+
+    def _begins_late(self, source: Source, entry: Entry, state: LaneState) -> None:
+        """The first line of the session hangs on something that is not in the file."""
+        state.goal_known = False
+        if state.lane.id == "main":
+            self.draft.goal_unknown = True
+        if entry.parent is not None:
+            self._broken.add(entry.parent)
+            self._problem(source, entry.number, f"begins behind {entry.parent[:36]}, which is not in the file")
+
+    # -- lanes ----------------------------------------------------------------------------------------------------
+
+    def _state(self, source: Source, entry: Entry) -> LaneState:
+        """The lane of a line, made if there is none."""
+        line = entry.line
+        if source.lane is not None:
+            return self._states[source.lane]
+        branch = self._behind.get(entry.ident)
+        if branch is not None:
+            return self._branch(source, entry, f"branch-{branch}")
+        known = source.nodes.get(entry.parent) if entry.parent else None
+        main = self._states["main"]
+        if line.isSidechain is True:
+            if known is not None and known.lane != "main":
+                return self._states[known.lane]
+            ident = string(line.agentId) or f"sidechain-{1 + sum(i.startswith('sidechain-') for i in self._states)}"
+            if ident in self._states:
+                return self._states[ident]
+            lane = self.draft.lane(ident, "subagent", name=ident)
+            state = self._states[ident] = main.branch(lane) if known is not None else LaneState(lane, self._count)
+            self._spawned.began(ident, parts_of(line))
+            return state
+        if known is not None and known.lane != "main":
+            says = line.kind == "assistant" or line.kind == "user" and b"tool_result" not in bytes(line.message)
+            if not known.lane.startswith("branch-") or not says:
+                return self._states[known.lane]
+        session = string(line.sessionId)
+        if session and self._session and session != self._session and known is None and line.kind in MESSAGES:
+            if entry.parent is None:
+                return self._foreign(session)
+        if entry.loose and session and f"session-{session[:64]}" in self._states:
+            return self._states[f"session-{session[:64]}"]
+        return main
+
+    def _foreign(self, session: str) -> LaneState:
+        """Another session whose lines stand in the same file."""
+        ident = f"session-{session[:64]}"
+        if ident not in self._states:
+            self.draft.problem(self._path.name, f"holds lines of another session, {session[:64]}")
+            self._states[ident] = LaneState(self.draft.lane(ident, "subagent", name=f"session {session}"), self._count)
+        return self._states[ident]
+
+    def _branch(self, source: Source, entry: Entry, ident: str) -> LaneState:
+        state = self._states.get(ident)
+        if state is None:
+            known = source.nodes.get(entry.parent) if entry.parent else None
+            parent = self._states[known.lane] if known is not None else self._states["main"]
+            lane = self.draft.lane(
+                ident, "branch", spawned_by=(parent.lane.id, len(parent.lane.steps)), name=f"rewound at line {entry.number}"
+            )
+            state = self._states[ident] = parent.branch(lane)
+        return state
+
+    def _branches(self) -> bool:
+        """Which lines a rewind left behind. True if that is more than was known."""
+        self._rewound = False
+        leaf = self._newest()
+        if leaf is None:
+            return False
+        trunk = _TRUNK | {ident for ident in self._states if ident.startswith("branch-")}
+        behind = left_behind(self._main.nodes, leaf, trunk)
+        if behind == self._behind:
+            return False
+        self._behind = behind
+        return True
+
+    def _newest(self) -> str | None:
+        for ident, node in reversed(self._main.nodes.items()):
+            if node.says and node.lane == "main":
+                return ident
+        return None
+
+    # -- what the run is about ------------------------------------------------------------------------------------
+
+    def _learn(self, source: Source, entry: Entry, state: LaneState, head: bool) -> None:
+        line, draft = entry.line, self.draft
+        if state.lane.id != "main":
+            if line.kind == "user":
+                self._spawned.answered(state, entry)
+            return
+        if self._session is None and string(line.sessionId):
+            self._session = line.sessionId
+            if not self._sub:
+                draft.id = self._session
+        if line.kind == "assistant":
+            model = string(mapping(content_of(line.message)).get("model"))
+            if model and model != "<synthetic>":
+                draft.model = model
+            self._spawned.called(state, entry)
+        elif line.kind == "user":
+            self._spawned.answered(state, entry)
+            if draft.goal is None:
+                self._goal(entry, state)
+        elif line.kind == "system" and line.subtype == "away_summary" and isinstance(line.content, str):
+            self._guess = self._guess or recalled(line.content)
+        if line.isApiErrorMessage is True:
+            parts = parts_of(line)
+            self._problem(source, entry.number, f"the model call failed: {(parts[0].text or '')[:200] if parts else '?'}")
+        elif line.subtype == "api_error" and not state.lane.steps:
+            self._problem(source, entry.number, api_error(line)[:200])
+
+    def _goal(self, entry: Entry, state: LaneState) -> None:
+        """The first real request; else what stands behind the first slash command, or in a summary."""
+        for part in parts_of(entry.line):
+            text = part.text or ""
+            if part.kind == "user" and asked(text) and state.goal_known:
+                self.draft.set_goal(text, declared=False)
+                return
+            if part.kind == "user" and self._command is None and (given := command_arguments(text)):
+                self._command = (entry.ident, given)
+            elif part.kind == "other" and self._command is not None and entry.parent == self._command[0]:
+                if not text.lstrip().startswith(("<local-command", "Caveat:")):
+                    self.draft.set_goal(self._command[1], declared=False)
+            elif part.kind == "summary":
+                self._guess = self._guess or requested(text)

@@ -1,0 +1,425 @@
+"""Sessions of the pi coding agent and its family (OpenClaw, Oh-My-Pi): one JSON line an entry, entries form a tree.
+
+The prompt of a call is the path from the first entry to the call's parent; the last compaction on it stands for what
+is older than its first kept entry. A compaction written while the agent works takes effect at the next run: with the
+next user message, or earlier where the reported prompt falls. An entry whose parent is older than the last one is a
+branch; one whose parent is not in the file breaks the chain, as pi itself reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentmem.formats.draft import Call, LaneDraft
+from agentmem.formats.lines import LineReader
+from agentmem.formats.loose import decode
+from agentmem.formats.messages import Message, Part, split
+from agentmem.formats.peek import head_and_tail, line_info
+from agentmem.formats.reader import Format
+from agentmem.formats.source import Record
+from agentmem.formats.times import seconds
+from agentmem.model import Boundary, RunInfo, Usage
+from agentmem.tape import Piece
+
+_RULE = "input + cache read + cache write"
+_FALL = 0.9
+_GOAL = re.compile(r"^#{1,3}[ \t]*Goal\b[^\n]*\n(.*?)(?=^#{1,3}[ \t]|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+_COMMAND = re.compile(r"\s*/[\w:-]+\s*\Z")
+_QUIET = frozenset({"model_change", "thinking_level_change", "custom", "label", "session_info"})
+_OTHER = frozenset({"custom", "hookMessage", "hook"})
+
+
+def parts_of(entry: Mapping[str, Any]) -> list[Part]:
+    """The pieces that an entry brings into the prompt, in order; of a compaction its summary, the goal cut out."""
+    sort = entry.get("type")
+    if sort in ("compaction", "branch_summary"):
+        return _summary(entry.get("summary"))
+    if sort == "custom_message":
+        return [Part("other", part.text, tokens=part.tokens) for part in split({"role": "user", **entry}).parts]
+    message = entry.get("message")
+    if not isinstance(message, Mapping):
+        return []
+    role = message.get("role")
+    if role == "toolResult":
+        shaped = {
+            "role": "tool", "content": message.get("content"), "tool_call_id": message.get("toolCallId"),
+            "name": message.get("toolName"), "is_error": message.get("isError"),
+        }  # fmt: skip
+        return split(shaped).parts
+    if role == "bashExecution":
+        if message.get("excludeFromContext"):
+            return []
+        return [Part("result", f"$ {message.get('command')}\n{message.get('output')}", tool="bash")]
+    if role in ("branchSummary", "compactionSummary"):
+        return _summary(message.get("summary"))
+    if role in _OTHER:
+        return [Part("other", part.text, tokens=part.tokens) for part in split({**message, "role": "user"}).parts]
+    found: Message = split(message)
+    if role == "assistant" and isinstance(message.get("errorMessage"), str) and message["errorMessage"]:
+        found.parts.append(Part("error", message["errorMessage"]))
+    return found.parts
+
+
+def _summary(text: object) -> list[Part]:
+    if not isinstance(text, str) or not text.strip():
+        return [Part("summary", None)]
+    found = _GOAL.search(text)
+    if found is None or not found.group(1).strip():
+        return [Part("summary", text)]
+    cut = (("summary", text[: found.start(1)]), ("goal", found.group(1).strip()), ("summary", text[found.end(1) :]))
+    return [Part(kind, piece) for kind, piece in cut if piece.strip()]  # type: ignore[arg-type]  # two literal kinds
+
+
+def usage_of(message: Mapping[str, Any], source: str) -> Usage | None:
+    """pi's own shape: cached parts come beside `input`. None where nothing was counted (an aborted call)."""
+    usage = message.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+
+    def number(name: str) -> int | None:
+        value = usage.get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+    fresh, read, written = number("input"), number("cacheRead"), number("cacheWrite")
+    prompt = None if fresh is None else fresh + (read or 0) + (written or 0)
+    output = number("output")
+    if not prompt and not output:
+        return None
+    cost = usage.get("cost")
+    total = cost.get("total") if isinstance(cost, Mapping) else None
+    money = float(total) if isinstance(total, int | float) and not isinstance(total, bool) else None
+    return Usage(prompt, read, written, output, None, money, _RULE, source)
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    id: str
+    parent: str | None
+    lane: str
+    steps: int = 0
+    """Steps of its lane when it was the last entry."""
+    pieces: tuple[int, ...] = ()
+    """Ids in the tape of its lane of what it keeps in the prompt."""
+    kept: str | None = None
+    """For a compaction: its first kept entry."""
+    compaction: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    draft: LaneDraft
+    tip: str | None = None
+    adopted: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Pieces of entries that other lanes own, as ids of this lane's tape."""
+    waiting: tuple[_Entry, Boundary] | None = None
+    """A compaction that has not taken effect."""
+    broken: tuple[str, str | None, bool] | None = None
+    """(entry at which the chain breaks, last entry before it, whether damage stands there), until usage tells whether
+    the prompt broke there too."""
+    running: bool = False
+    usage: int | None = None
+
+
+class PiReader(LineReader):
+    """Follows one session."""
+
+    name = "pi"
+    starts = (b'{"type":"', b'{"type": "')
+
+    def begin(self) -> None:
+        draft = self.draft
+        draft.unknown = ("system prompt", "tool schemas")
+        draft.agent = "pi"
+        self._entries: dict[str, _Entry] = {}
+        self._order: list[str | None] = []
+        self._linear = True
+        self._lanes = {"main": _Lane(draft.main)}
+        self._tips: dict[str | None, _Lane] = {}
+        self._current = self._lanes["main"]
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        try:
+            entry = decode(raw)
+        except ValueError:
+            return None
+        parts = parts_of(entry) if isinstance(entry, dict) else []
+        return parts[part].text if part < len(parts) else None
+
+    # -- entries --------------------------------------------------------------------------------------------------
+
+    def take(self, value: dict[str, Any], record: Record) -> str | None:
+        sort = value.get("type")
+        if sort == "session":
+            self._header(value)
+            self._order.append(None)
+            return None
+        if not isinstance(sort, str):
+            return f"type {sort!r}"
+        entry = self._place(value, record)
+        lane = self._current
+        unknown: str | None = None
+        self.draft.counts[sort] = self.draft.counts.get(sort, 0) + 1
+        if sort == "message":
+            unknown = self._message(lane, entry, value, record)
+        elif sort == "compaction":
+            self._compaction(lane, entry, value, record)
+        elif sort in ("branch_summary", "custom_message"):
+            self._append(lane, entry, value, record)
+        elif sort == "model_change":
+            self.draft.model = _text(value.get("modelId")) or self.draft.model
+        elif sort not in _QUIET:
+            del self.draft.counts[sort]
+            unknown = sort
+        entry.steps = len(lane.draft.steps)
+        return unknown
+
+    def _header(self, value: Mapping[str, Any]) -> None:
+        draft = self.draft
+        draft.id = _text(value.get("id")) or draft.id
+        draft.model = _text(value.get("modelId")) or draft.model
+        self._linear = not isinstance(value.get("version"), int) or value["version"] < 2
+
+    def _place(self, value: Mapping[str, Any], record: Record) -> _Entry:
+        """Hang the entry into the tree and make its lane the current one."""
+        ident = _text(value.get("id")) or f"#{len(self._order)}"
+        if self._linear and "parentId" in value:
+            self._linear = False
+        parent = self._current.tip if self._linear else _text(value.get("parentId"))
+        if not self._linear and parent != self._current.tip:
+            self._turn(ident, parent, record)
+        lane = self._current
+        entry = _Entry(ident, parent, lane.draft.id)
+        self._entries[ident] = entry
+        self._order.append(ident)
+        if lane.tip is not None:
+            self._tips.pop(lane.tip, None)
+        lane.tip = ident
+        self._tips[ident] = lane
+        return entry
+
+    def _turn(self, ident: str, parent: str | None, record: Record) -> None:
+        """The parent is not the last entry: another lane goes on, a branch begins, or the chain is broken."""
+        if parent in self._tips:
+            self._current = self._tips[parent]
+        elif parent is not None and parent not in self._entries:
+            if not self.damaged:
+                self.draft.problem(f"line {record.line}", f"parent {parent:.40} is not in the file: the chain breaks")
+            self._current.broken = (ident, self._current.tip, self.damaged)
+        else:
+            self._branch(ident, parent)
+
+    def _branch(self, ident: str, parent: str | None) -> None:
+        base = self._entries.get(parent) if parent is not None else None
+        origin = (base.lane, base.steps) if base is not None else None
+        draft = self.draft.lane(ident, "branch", spawned_by=origin)
+        lane = _Lane(draft)
+        self._lanes[ident] = lane
+        self._current = lane
+        for entry in self._path(base):
+            source = self._lanes[entry.lane].draft.tape
+            first = len(draft.tape)
+            draft.tape.adopt(source, entry.pieces)
+            lane.adopted[entry.id] = tuple(range(first, len(draft.tape)))
+
+    def _path(self, leaf: _Entry | None) -> list[_Entry]:
+        """Entries that stand in the prompt after `leaf`, in order."""
+        path: list[_Entry] = []
+        entry, stop = leaf, None
+        last: _Entry | None = None
+        while entry is not None:
+            if entry.compaction:
+                if last is None:
+                    last, stop = entry, entry.kept
+            else:
+                path.append(entry)
+            if last is not None and entry.id == stop:
+                break
+            entry = self._entries.get(entry.parent) if entry.parent is not None else None
+        if last is not None:
+            if entry is None:
+                path = [one for one in path if self._after(one, last)]
+            path.append(last)
+        path.reverse()
+        return path
+
+    def _after(self, one: _Entry, compaction: _Entry) -> bool:
+        """Without its first kept entry a compaction keeps only what came after it."""
+        entry: _Entry | None = one
+        while entry is not None and entry is not compaction:
+            entry = self._entries.get(entry.parent) if entry.parent is not None else None
+        return entry is compaction
+
+    # -- what they bring ------------------------------------------------------------------------------------------
+
+    def _pieces(self, parts: list[Part], record: Record) -> Iterator[tuple[Part, Piece]]:
+        for number, part in enumerate(parts):
+            where = self.where(record, number)
+            yield part, Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
+
+    def _append(self, lane: _Lane, entry: _Entry, value: Mapping[str, Any], record: Record) -> None:
+        entry.pieces = tuple(lane.draft.append(piece) for _, piece in self._pieces(parts_of(value), record))
+
+    def _message(self, lane: _Lane, entry: _Entry, value: Mapping[str, Any], record: Record) -> str | None:
+        message = value.get("message")
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if not isinstance(message, Mapping) or not isinstance(role, str):
+            return "message without a role"
+        at = seconds(value.get("timestamp")) or seconds(message.get("timestamp"))
+        if role == "assistant":
+            self._assistant(lane, entry, message, value, record, at)
+        elif role == "toolResult":
+            lane.running = True
+            entry.pieces = tuple(
+                lane.draft.answer(piece, failed=part.failed, at=at)
+                for part, piece in self._pieces(parts_of(value), record)
+            )
+        elif role in ("user", "bashExecution", "branchSummary", "compactionSummary", *_OTHER):
+            if role == "user":
+                self._apply(lane)
+            self._append(lane, entry, self._goal(role, value), record)
+        else:
+            return f"message of {role}"
+        return None
+
+    def _goal(self, role: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        if role == "user" and self.draft.goal is None:
+            texts = [part.text for part in parts_of(value) if part.kind == "user" and part.text]
+            if texts and not _COMMAND.match(texts[0]):
+                self.draft.set_goal(texts[0], declared=False)
+        return value
+
+    def _assistant(
+        self, lane: _Lane, entry: _Entry, message: Mapping[str, Any], value: Mapping[str, Any], record: Record,
+        at: float | None,
+    ) -> None:  # fmt: skip
+        draft = lane.draft
+        usage = usage_of(message, f"line {record.line}")
+        self._settle_chain(lane, entry, usage)
+        prompt = usage.prompt if usage is not None else None
+        if lane.waiting is not None and prompt and lane.usage and prompt < lane.usage * _FALL:
+            self._apply(lane)
+        model = _text(message.get("model"))
+        self.draft.model = model or self.draft.model
+        draft.close(at=at, usage=usage, model=model)
+        lane.usage = prompt or lane.usage
+        reason = message.get("stopReason")
+        lane.running = reason == "toolUse"
+        stays = reason not in ("error", "aborted")
+        pieces: list[int] = []
+        for part, piece in self._pieces(parts_of(value), record):
+            call = None
+            if part.kind == "call" and part.tool is not None:
+                call = Call(part.tool, part.arguments or "", part.call_id, started=at)
+            ident = draft.reply(piece, call, stays=stays and part.kind != "error")
+            if stays and part.kind != "error":
+                pieces.append(ident)
+        entry.pieces = tuple(pieces)
+
+    # -- what leaves ----------------------------------------------------------------------------------------------
+
+    def _compaction(self, lane: _Lane, entry: _Entry, value: Mapping[str, Any], record: Record) -> None:
+        parts = parts_of(value)
+        entry.compaction = True
+        entry.pieces = tuple(lane.draft.tape.add(piece) for _, piece in self._pieces(parts, record))
+        entry.kept = _text(value.get("firstKeptEntryId"))
+        index = value.get("firstKeptEntryIndex")
+        if entry.kept is None and isinstance(index, int) and 0 <= index < len(self._order):
+            entry.kept = self._order[index]
+        before = value.get("tokensBefore")
+        by = " by an extension" if value.get("fromHook") or value.get("fromExtension") else ""
+        boundary = Boundary(
+            "compaction", True, before if isinstance(before, int) and before > 0 else None, None,
+            f"compaction record{by}, line {record.line}", all(part.text is None for part in parts),
+        )  # fmt: skip
+        lane.waiting = (entry, boundary)
+        if not lane.running:
+            self._apply(lane)
+
+    def _apply(self, lane: _Lane) -> None:
+        """The compaction that waits takes effect."""
+        if lane.waiting is None:
+            return
+        (entry, boundary), lane.waiting = lane.waiting, None
+        tip = self._entries.get(lane.tip) if lane.tip is not None else None
+        self._stand(lane, self._path(tip if tip is not None else entry))
+        lane.draft.boundary = boundary
+
+    def _stand(self, lane: _Lane, path: list[_Entry]) -> None:
+        """Make the prompt of the lane equal to what the path brings."""
+        new: list[int] = []
+        for entry in path:
+            new.extend(entry.pieces if entry.lane == lane.draft.id else lane.adopted.get(entry.id, ()))
+        live = lane.draft.tape.live
+        start, end = 0, 0
+        while start < min(len(live), len(new)) and live[start] == new[start]:
+            start += 1
+        while end < min(len(live), len(new)) - start and live[-1 - end] == new[-1 - end]:
+            end += 1
+        lane.draft.splice(start, len(live) - start - end)
+        lane.draft.splice(start, 0, new[start : len(new) - end])
+
+    def _settle_chain(self, lane: _Lane, entry: _Entry, usage: Usage | None) -> None:
+        """At a call after a broken chain: pi, resumed, saw only what came after the break. A process that went on had
+        everything; reported usage tells, and where it is silent a break beside damage counts as going on."""
+        broken, lane.broken = lane.broken, None
+        if broken is None:
+            return
+        ident, before, damaged = broken
+        prompt = usage.prompt if usage is not None else None
+        cut = prompt < lane.usage * _FALL if prompt and lane.usage else not damaged
+        if cut:
+            self._stand(lane, self._path(self._entries.get(entry.parent or "")))
+        else:
+            self._entries[ident].parent = before
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def recognise(path: Path, head: bytes) -> bool:
+    """The first line is a session header with a working folder."""
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n").partition(b"\n")[0]
+    start = first[:4096].replace(b" ", b"")
+    return start.startswith(b"{") and b'"type":"session"' in start and b'"id":"' in start and b'"cwd":' in start
+
+
+def places(folder: Path) -> Iterable[Path]:
+    """Sessions of pi and Oh-My-Pi for this folder; of OpenClaw those whose header names it."""
+    named = f"--{str(folder).lstrip('/').replace('/', '-').replace(':', '-')}--"
+    home = Path.home()
+    roots = [
+        Path(os.environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent"), home / ".omp" / "agent",
+    ]  # fmt: skip
+    found = [file for root in roots for file in (root / "sessions" / named).glob("*.jsonl")]
+    for file in (home / ".openclaw" / "agents").glob("*/sessions/*.jsonl"):
+        head, _ = head_and_tail(file, 2048)
+        if f'"cwd":"{folder}"'.encode() in head.replace(b'": "', b'":"'):
+            found.append(file)
+    return sorted((file for file in found if file.is_file()), key=lambda file: -file.stat().st_mtime)
+
+
+def peek(path: Path) -> RunInfo:
+    """A row of the list, from the first and last 64 KiB."""
+    goal = model = None
+    ident = path.name.removesuffix(".jsonl")
+    for entry in line_info(path):
+        if entry.get("type") == "session":
+            ident = _text(entry.get("id")) or ident
+        model = _text(entry.get("modelId")) or model
+        message = entry.get("message")
+        if not isinstance(message, Mapping):
+            continue
+        model = _text(message.get("model")) or model
+        if goal is None and message.get("role") == "user":
+            texts = [part.text for part in parts_of(entry) if part.text]
+            goal = texts[0] if texts and not _COMMAND.match(texts[0]) else None
+    return RunInfo(ident, str(path), "pi", path.stat().st_mtime, goal=goal, agent="pi", model=model)
+
+
+FORMAT = Format("pi", "pi and its family", recognise, PiReader, places=places, peek=peek)

@@ -1,0 +1,36 @@
+"""A look at the head and the tail of a file of JSON lines, for a row of the list of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agentmem.formats.loose import decode
+from agentmem.formats.source import read_at
+
+PEEK_BYTES = 65536
+
+
+def head_and_tail(path: Path, size: int = PEEK_BYTES) -> tuple[bytes, bytes]:
+    """The first and last `size` bytes; the tail is empty where the head holds the whole file. Raises Unreadable."""
+    head = read_at(path, 0, size)
+    if len(head) < size:
+        return head, b""
+    length = path.stat().st_size
+    start = max(size, length - size)
+    return head, read_at(path, start, length - start)
+
+
+def line_info(path: Path, size: int = PEEK_BYTES) -> Iterator[dict[str, Any]]:
+    """Objects of the whole lines in the head and the tail, in order. Raises Unreadable."""
+    head, tail = head_and_tail(path, size)
+    lines = head.split(b"\n")
+    whole = lines if len(head) < size else lines[:-1]
+    for line in [*whole, *tail.split(b"\n")[1:]]:
+        try:
+            value = decode(line.strip(b"\0 \t\r"))
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value

@@ -1,0 +1,206 @@
+"""What readers of files written whole share: look again, keep the last good value, go on from the common beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentmem.formats.draft import Call, LaneDraft, RunDraft
+from agentmem.formats.loose import decode
+from agentmem.formats.messages import Message, Part
+from agentmem.formats.reader import Options
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.versions import Item
+from agentmem.formats.whole import Reading, WholeFile
+from agentmem.model import Problem, Where
+from agentmem.tape import Piece
+from agentmem.tokens import counter
+
+
+class WholeReader:
+    """Follows one such file. A subclass feeds records (`_feed`), reads what stands beside them (`_rest`), and splits a
+    record for `extract`. Records that were seen before are not fed again; a past that was rewritten is read anew."""
+
+    NAME: ClassVar[str]
+    LISTS: ClassVar[tuple[str, ...]]
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path = str(path)
+        self._options = options
+        self._file = WholeFile(self._path, self.LISTS)
+        self._keys: list[int] = []
+        self._offsets: list[int] = []
+        self._cut = False
+        self._seen = False
+        self._summed: Problem | None = None
+        self.draft = self._begin(None)
+
+    # -- for subclasses -------------------------------------------------------------------------------------------
+
+    def _begin(self, notice: str | None) -> RunDraft:
+        """A fresh draft; subclasses set up what they need beside it in `_fresh`."""
+        self.draft = RunDraft(
+            self._path, self.NAME, self._ident(), counter(self._options.counter), self._options.counter
+        )
+        self.draft.notice = notice
+        self._keys, self._offsets, self._summed = [], [], None
+        self._fresh()
+        return self.draft
+
+    def _ident(self) -> str:
+        return Path(self._path).name.removesuffix(".json").removesuffix(".traj")
+
+    def _fresh(self) -> None:
+        """Forget everything of the run."""
+
+    def _before(self, reading: Reading) -> None:
+        """Told of a reading before its records are fed."""
+
+    def _records(self, reading: Reading) -> list[Item]:
+        """The list whose records are fed."""
+        return reading.records(*self.LISTS)
+
+    def _feed(self, index: int, item: Item) -> None:
+        """Take in one record that was not seen before."""
+        raise NotImplementedError
+
+    def _rest(self, reading: Reading) -> None:
+        """What stands beside the records, after they were fed."""
+
+    def _beside(self) -> bool:
+        """Whether a file beside this one changed, so that this one must be looked at again."""
+        return False
+
+    def _stale(self) -> bool:
+        """Whether what was fed before must be fed again (something beside it changed)."""
+        return False
+
+    # -- the reader -----------------------------------------------------------------------------------------------
+
+    def watched(self) -> Iterable[Path]:
+        return (Path(self._path).parent,)
+
+    def refresh(self) -> bool:
+        change, beside = self._file.change(), self._beside()
+        if change == "same" and not beside:
+            return False
+        try:
+            if change == "gone":
+                raise Unreadable(f"{self._path}: no such file")
+            reading = self._file.read(salvage=self._cut or not self._seen)
+        except (NotYet, Unreadable) as error:
+            self._file.forget()
+            if not self._seen:
+                raise
+            notice = "being written" if isinstance(error, NotYet) else str(error).partition(": ")[2]
+            changed = self.draft.notice != notice
+            self.draft.notice = notice
+            return changed
+        self._take(reading)
+        return True
+
+    def _take(self, reading: Reading) -> None:
+        self._before(reading)
+        items = self._records(reading)
+        keys = [item.key for item in items]
+        known = len(self._keys)
+        if self._cut and reading.cut and len(keys) < known:
+            return
+        if keys[:known] != self._keys or self._cut or self._stale():
+            rewritten = not self._cut and keys[: known - 1] != self._keys[:-1]
+            self._begin("history rewritten, read again" if rewritten else None)
+            self._before(reading)
+            known = 0
+        else:
+            self.draft.notice = None
+            self._relocate(items[:known])
+        self._cut, self._seen = reading.cut, True
+        for index in range(known, len(items)):
+            self._feed(index, items[index])
+        self._keys, self._offsets = keys, [item.offset for item in items]
+        self.draft.changed_at = self._file.changed_at
+        self._rest(reading)
+        if reading.cut:
+            self.draft.notice = "being written"
+            self.draft.problem(f"byte {reading.size}", f"half written or cut; {len(items)} whole records read")
+        if reading.junk is not None and known == 0:
+            self.draft.problem(f"byte {reading.junk}", "trailing junk; the first value was used")
+        self._sum_up(len(items))
+
+    def _relocate(self, items: list[Item]) -> None:
+        """Records stand elsewhere in the file now."""
+        moved = {old: item.offset for old, item in zip(self._offsets, items, strict=True) if old != item.offset}
+        if not moved:
+            return
+        for lane in self.draft.lanes.values():
+            for ident in range(len(lane.tape)):
+                where = lane.tape.segment(ident).where
+                if where is not None and where.source == self._path and where.offset in moved:
+                    lane.tape.relocate(ident, replace(where, offset=moved[where.offset]))
+
+    def _sum_up(self, records: int) -> None:
+        """One line about records of kinds that are not known."""
+        draft = self.draft
+        unknown = {name[1:]: count for name, count in draft.counts.items() if name.startswith("?")}
+        if self._summed is not None and self._summed in draft.problems:
+            draft.problems.remove(self._summed)
+        self._summed = None
+        if unknown:
+            odd = sum(unknown.values())
+            named = ", ".join(f"{name:.40} x{count}" for name, count in sorted(unknown.items()))
+            what = f"{records} records, {max(0, records - odd)} understood, {odd} unknown: {named}"
+            self._summed = Problem(self._path, what)
+            draft.problems.append(self._summed)
+
+    # -- pieces ---------------------------------------------------------------------------------------------------
+
+    def _object(self, item: Item, index: int) -> dict[str, Any] | None:
+        """The record; None, with a problem, where it is no object."""
+        try:
+            value = decode(item.data)
+        except ValueError as error:
+            self.draft.problem(f"record {index + 1}", f"unreadable: {error}")
+            return None
+        if not isinstance(value, dict):
+            self.draft.problem(f"record {index + 1}", f"no object but {type(value).__name__}")
+            return None
+        return value
+
+    def _count(self, name: object) -> None:
+        key = str(name)
+        self.draft.counts[key] = self.draft.counts.get(key, 0) + 1
+
+
+def where_of(item: Item, part: int, span: tuple[int, int] | None = None) -> Where:
+    """Place of one part of a record."""
+    return Where(item.source, item.offset, item.length, item.base + part, span, item.line)
+
+
+def piece_of(item: Item, number: int, part: Part) -> Piece:
+    """The piece of one part of a record."""
+    return Piece(part.kind, part.text, where_of(item, number), part.call_id, None, part.tool, part.tokens)
+
+
+def call_of(part: Part) -> Call | None:
+    """The call that a part makes."""
+    if part.kind != "call" or part.tool is None:
+        return None
+    return Call(part.tool, part.arguments or "", part.call_id)
+
+
+def say(lane: LaneDraft, item: Item, message: Message, *, stays: bool = True) -> None:
+    """An answer of the model: its pieces are replies of the last step."""
+    for number, part in enumerate(message.parts):
+        lane.reply(piece_of(item, number, part), call_of(part), stays=stays)
+
+
+def hear(lane: LaneDraft, item: Item, message: Message, *, at: float | None = None) -> None:
+    """What comes to the model: results answer their calls, the rest stands in the prompt."""
+    for number, part in enumerate(message.parts):
+        piece = piece_of(item, number, part)
+        if part.kind in ("result", "error"):
+            lane.answer(piece, failed=part.failed, at=at)
+        else:
+            lane.append(piece)
