@@ -85,7 +85,7 @@ class Inspector(App[None]):
     def _start(self) -> None:
         if self._follower is not None:
             self._follower.stop.set()
-        follower = self._follower = Follower(self._make(), self.post_message)
+        follower = self._follower = Follower(self._make, self.post_message)
         self.run_worker(follower.run, thread=True, exclusive=True, group="follow", exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
@@ -101,19 +101,19 @@ class Inspector(App[None]):
 
     def choose(self, run_id: str) -> None:
         if self._follower is not None:
-            self._follower.source.choose(run_id)
+            self._follower.ask(lambda source: source.choose(run_id))
 
     def ask_text(self, lane: str, segment_ids: Sequence[int]) -> None:
         if self._follower is not None:
-            self._follower.source.ask_text(lane, segment_ids)
+            self._follower.ask(lambda source: source.ask_text(lane, segment_ids))
 
     def ask_raw(self, lane: str, segment_id: int) -> None:
         if self._follower is not None:
-            self._follower.source.ask_raw(lane, segment_id)
+            self._follower.ask(lambda source: source.ask_raw(lane, segment_id))
 
     def ask_lifeline(self, lane: str, text: str) -> None:
         if self._follower is not None:
-            self._follower.source.ask_lifeline(lane, text)
+            self._follower.ask(lambda source: source.ask_lifeline(lane, text))
 
     # -- what it says -----------------------------------------------------------------------------------------------
 

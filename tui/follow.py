@@ -33,17 +33,34 @@ class Source(Protocol):
 
 
 class Follower:
-    """Runs a source and posts what comes of it. `post` must be safe from another thread."""
+    """Makes a source in its own thread, runs it and posts what comes of it. `post` must be safe from there."""
 
-    def __init__(self, source: Source, post: Callable[[Message], object]) -> None:
-        self.source = source
+    def __init__(self, make: Callable[[], Source], post: Callable[[Message], object]) -> None:
         self.stop = threading.Event()
-        self._post = post
+        self._make, self._post = make, post
+        self._source: Source | None = None
+        self._waiting: list[Callable[[Source], None]] = []
+        self._lock = threading.Lock()
         self._index: Index | None = None
 
     def run(self) -> None:
         """Until `stop` is set. Errors of the source come out as they are: the app says them and starts again."""
-        self.source.run(self.emit, self.stop)
+        # Making it imports the readers, 75 ms of them: not on the screen's thread.
+        source = self._make()
+        with self._lock:
+            self._source, waiting = source, self._waiting
+            self._waiting = []
+        for question in waiting:
+            question(source)
+        source.run(self.emit, self.stop)
+
+    def ask(self, question: Callable[[Source], None]) -> None:
+        """Put a question to the source, from any thread; as soon as there is one. Its answer is a message."""
+        with self._lock:
+            if self._source is None:
+                self._waiting.append(question)
+                return
+        question(self._source)
 
     def emit(self, event: object) -> None:
         message = self._message(event)

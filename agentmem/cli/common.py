@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NoReturn
 
 from agentmem import safe
@@ -17,6 +17,8 @@ from agentmem.inspect.discover import NoRuns
 from agentmem.inspect.open import Opened, SeveralRuns, open_run
 from agentmem.model import Lane, Run, Step
 from agentmem.tokens import DEFAULT, NAMES, UnknownCounter, counter
+
+FOLLOW_SECONDS = 0.1
 
 
 class Refused(Exception):
@@ -47,7 +49,7 @@ def guarded(run: Callable[[list[str]], int], name: str, arguments: list[str]) ->
         return 130
 
 
-def parser(name: str, what: str, *, path: bool = True, follow: bool = False) -> Parser:
+def parser(name: str, what: str, *, path: bool = True) -> Parser:
     """A parser with the options that go with every command that reads a run."""
     made = Parser(prog=f"agentmem {name}", description=what, allow_abbrev=False)
     made.add_argument("--json", action="store_true", help="one JSON document on standard output")
@@ -59,8 +61,7 @@ def parser(name: str, what: str, *, path: bool = True, follow: bool = False) -> 
     made.add_argument("--window", type=positive, metavar="N", help="tokens of the model's window")
     made.add_argument("--counter", default=DEFAULT, metavar="NAME", help=f"token counter: {', '.join(NAMES)}")
     made.add_argument("--no-history", action="store_true", help="only what the file holds now")
-    if follow:
-        made.add_argument("--follow", action="store_true", help="print again as it grows")
+    made.add_argument("--follow", action="store_true", help="print again as it grows")
     return made
 
 
@@ -85,13 +86,14 @@ def opened(args: argparse.Namespace) -> Opened:
     return open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper)
 
 
-def each(args: argparse.Namespace, source: Opened) -> Iterator[Run]:
-    """The run now, and with --follow again whenever it changed."""
-    yield source.run
-    while getattr(args, "follow", False):
-        time.sleep(0.1)
+def shown(args: argparse.Namespace, source: Opened, show: Callable[[Run], None]) -> int:
+    """Show the run now, and with --follow again whenever it changed, until it ends. Returns the exit code."""
+    show(source.run)
+    while args.follow and source.run.status != "ended":
+        time.sleep(FOLLOW_SECONDS)
         if source.refresh():
-            yield source.run
+            show(source.run)
+    return 0
 
 
 def lane_of(run: Run, name: str | None) -> Lane:

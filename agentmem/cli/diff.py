@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from agentmem.cli import shapes
-from agentmem.cli.common import lane_of, opened, parser, step_of
+from agentmem.cli.common import lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import document, size, table, text
 from agentmem.inspect.difference import difference
+from agentmem.model import Run
 
 
 def run(arguments: list[str]) -> int:
@@ -14,26 +15,31 @@ def run(arguments: list[str]) -> int:
     asked.add_argument("--to", dest="last", type=int, required=True, metavar="M", help="the later step")
     args = asked.parse_args(arguments)
     source = opened(args)
-    lane = lane_of(source.run, args.lane)
-    before, after = step_of(source.run, lane, args.first), step_of(source.run, lane, args.last)
-    found = difference(before.prompt, after.prompt)
-    added = [one.now for one in found.changes if one.sort == "added" and one.now is not None]
-    gone = [one.was for one in found.changes if one.sort == "gone" and one.was is not None]
-    pairs = [(one.was, one.now) for one in found.changes if one.was is not None and one.now is not None]
-    if args.json:
-        document("diff", {
-            "from": before.number, "to": after.number, "lane": lane.id,
-            "added": [shapes.segment(one, source.text(one)) for one in added],
-            "gone": [shapes.segment(one, source.text(one)) for one in gone],
-            "shortened": [{"was": shapes.segment(was, source.text(was)), "now": shapes.segment(now, source.text(now))}
-                          for was, now in pairs],
-            "kept": found.kept, "kept_tokens": found.kept_tokens,
-        })  # fmt: skip
-        return 0
-    rows = [("  kept", f"{found.kept} pieces", size(found.kept_tokens), "")]
-    rows += [("+ added", one.kind, size(one.tokens), one.head or "") for one in added]
-    rows += [("− gone", one.kind, size(one.tokens), one.head or "") for one in gone]
-    rows += [("~ was", was.kind, size(was.tokens), was.head or "") for was, _ in pairs]
-    rows += [("~ now", now.kind, size(now.tokens), now.head or "") for _, now in pairs]
-    text([f"step {before.number} to {after.number} of {lane.id}", *table(rows, right=(2,))])
-    return 0
+
+    def show(value: Run) -> None:
+        lane = lane_of(value, args.lane)
+        before, after = step_of(value, lane, args.first), step_of(value, lane, args.last)
+        found = difference(before.prompt, after.prompt)
+        added = [one.now for one in found.changes if one.sort == "added" and one.now is not None]
+        gone = [one.was for one in found.changes if one.sort == "gone" and one.was is not None]
+        pairs = [(one.was, one.now) for one in found.changes if one.was is not None and one.now is not None]
+        if args.json:
+            document("diff", {
+                "from": before.number, "to": after.number, "lane": lane.id,
+                "added": [shapes.segment(one, source.text(one)) for one in added],
+                "gone": [shapes.segment(one, source.text(one)) for one in gone],
+                "shortened": [
+                    {"was": shapes.segment(was, source.text(was)), "now": shapes.segment(now, source.text(now))}
+                    for was, now in pairs
+                ],
+                "kept": found.kept, "kept_tokens": found.kept_tokens,
+            })  # fmt: skip
+            return
+        rows = [("  kept", f"{found.kept} pieces", size(found.kept_tokens), "")]
+        rows += [("+ added", one.kind, size(one.tokens), one.head or "") for one in added]
+        rows += [("− gone", one.kind, size(one.tokens), one.head or "") for one in gone]
+        rows += [("~ was", was.kind, size(was.tokens), was.head or "") for was, _ in pairs]
+        rows += [("~ now", now.kind, size(now.tokens), now.head or "") for _, now in pairs]
+        text([f"step {before.number} to {after.number} of {lane.id}", *table(rows, right=(2,))])
+
+    return shown(args, source, show)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentmem.cli import shapes
-from agentmem.cli.common import lane_of, opened, parser
+from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import document, size, table, text
 from agentmem.cli.show import drop_text
 from agentmem.model import Drop, Run, Survival
@@ -13,19 +13,21 @@ def run(arguments: list[str]) -> int:
     asked = parser("drops", "What left the prompt or the state, by name, with cause and consequence.")
     args = asked.parse_args(arguments)
     source = opened(args)
-    value = source.run
-    lanes = (lane_of(value, args.lane),) if args.lane else value.lanes
-    drops = [drop for lane in lanes for step in lane.steps for drop in step.drops]
-    survivals = [one for one in value.survivals if any(one.lane == lane.id for lane in lanes)]
-    if args.json:
+
+    def show(value: Run) -> None:
+        lanes = (lane_of(value, args.lane),) if args.lane else value.lanes
+        drops = [drop for lane in lanes for step in lane.steps for drop in step.drops]
+        survivals = [one for one in value.survivals if any(one.lane == lane.id for lane in lanes)]
+        if not args.json:
+            text(rows(value, drops, survivals))
+            return
         document("drops", {
             "drops": [shapes.drop(drop, drop_text(source, drop)) for drop in drops],
             "boundaries": [shapes.survival(one) for one in survivals],
             "unknown": cannot_tell(value),
         })  # fmt: skip
-        return 0
-    text(rows(value, drops, survivals))
-    return 0
+
+    return shown(args, source, show)
 
 
 def cannot_tell(value: Run) -> list[str]:

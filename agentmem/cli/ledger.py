@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentmem.cli import shapes
-from agentmem.cli.common import lane_of, opened, parser
+from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import document, size, table, text
 from agentmem.model import Attempt, Cycle, Run, Waiting
 
@@ -11,19 +11,21 @@ from agentmem.model import Attempt, Cycle, Run, Waiting
 def run(arguments: list[str]) -> int:
     asked = parser("ledger", "Attempts, cycles, and waiting told apart from loops.")
     args = asked.parse_args(arguments)
-    value = opened(args).run
-    lanes = {lane_of(value, args.lane).id} if args.lane else {lane.id for lane in value.lanes}
-    attempts = [one for lane in value.lanes if lane.id in lanes for step in lane.steps for one in step.attempts]
-    cycles = [one for one in value.cycles if one.lane in lanes]
-    waits = [one for one in value.waiting if one.lane in lanes]
-    if args.json:
+
+    def show(value: Run) -> None:
+        lanes = {lane_of(value, args.lane).id} if args.lane else {lane.id for lane in value.lanes}
+        attempts = [one for lane in value.lanes if lane.id in lanes for step in lane.steps for one in step.attempts]
+        cycles = [one for one in value.cycles if one.lane in lanes]
+        waits = [one for one in value.waiting if one.lane in lanes]
+        if not args.json:
+            text(rows(value, attempts, cycles, waits))
+            return
         document("ledger", {
             "attempts": [shapes.attempt(one) for one in attempts], "cycles": [shapes.cycle(one) for one in cycles],
             "waiting": [shapes.waiting(one) for one in waits], "results_known": value.results_known,
         })  # fmt: skip
-        return 0
-    text(rows(value, attempts, cycles, waits))
-    return 0
+
+    return shown(args, opened(args), show)
 
 
 def span(steps: tuple[int, ...]) -> str:

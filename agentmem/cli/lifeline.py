@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agentmem.cli.common import Refused, lane_of, opened, parser
+from agentmem.cli.common import Refused, lane_of, opened, parser, shown
 from agentmem.cli.output import document, encodable, text
 from agentmem.inspect.lifelines import text_lifeline
-from agentmem.model import Lifeline
+from agentmem.model import Lifeline, Run
 
 
 def run(arguments: list[str]) -> int:
@@ -15,20 +15,23 @@ def run(arguments: list[str]) -> int:
     if not args.text:
         raise Refused("lifeline: the text is empty")
     source = opened(args)
-    lane = lane_of(source.run, args.lane)
-    found = text_lifeline(
-        source.run, lane.id, args.text, lambda ident: source.text(source.segment(lane.id, ident))
-    )
-    if args.json:
-        document("lifeline", {
-            "text": encodable(args.text), "lane": lane.id, "steps": len(lane.steps),
-            "present": [list(pair) for pair in found.present],
-            "changed": [{"step": step, "to": encodable(to)} for step, to in found.changed],
-            "needed": list(found.needed), "said": list(found.said),
-        })  # fmt: skip
-        return 0
-    text([found.levels, sentence(found, len(lane.steps))])
-    return 0
+
+    def show(value: Run) -> None:
+        lane = lane_of(value, args.lane)
+        found = text_lifeline(
+            value, lane.id, args.text, lambda ident: source.text(source.segment(lane.id, ident))
+        )
+        if args.json:
+            document("lifeline", {
+                "text": encodable(args.text), "lane": lane.id, "steps": len(lane.steps),
+                "present": [list(pair) for pair in found.present],
+                "changed": [{"step": step, "to": encodable(to)} for step, to in found.changed],
+                "needed": list(found.needed), "said": list(found.said),
+            })  # fmt: skip
+            return
+        text([found.levels, sentence(found, len(lane.steps))])
+
+    return shown(args, source, show)
 
 
 def sentence(found: Lifeline, steps: int) -> str:

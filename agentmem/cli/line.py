@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from agentmem import safe
-from agentmem.cli.common import opened, parser
+from agentmem.cli.common import opened, parser, shown
 from agentmem.cli.output import document, text
 from agentmem.inspect.discover import find
 from agentmem.inspect.status_line import status_line
+from agentmem.model import Run
 
 
 def run(arguments: list[str]) -> int:
@@ -15,9 +16,12 @@ def run(arguments: list[str]) -> int:
     if args.run is None:
         newest = find([args.path] if args.path else [])[0]
         args.path, args.run = newest.path, None
-    shown = safe.line(status_line(opened(args).run))
-    if args.json:
-        document("line", {"line": shown})
-    else:
-        text([shown])
-    return 0
+
+    def show(value: Run) -> None:
+        line = safe.line(status_line(value))
+        if args.json:
+            document("line", {"line": line})
+        else:
+            text([line])
+
+    return shown(args, opened(args), show)

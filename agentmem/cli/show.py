@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from agentmem.cli import shapes
-from agentmem.cli.common import each, lane_of, opened, parser, step_of
+from agentmem.cli.common import lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import document, encodable, iso, size, table, text
 from agentmem.inspect.open import Opened, SeveralRuns
 from agentmem.inspect.verdict import verdict
@@ -13,7 +13,7 @@ from agentmem.model import Drop, Lane, Run, RunInfo, Step
 
 
 def run(arguments: list[str]) -> int:
-    asked = parser("show", "A run, step by step; with --step one step whole.", follow=True)
+    asked = parser("show", "A run, step by step; with --step one step whole.")
     asked.add_argument("--step", type=int, metavar="N", help="one step: its prompt, state, answer, results and drops")
     args = asked.parse_args(arguments)
     try:
@@ -21,14 +21,16 @@ def run(arguments: list[str]) -> int:
     except SeveralRuns as several:
         _list(several.runs, args.json)
         return 0
-    for value in each(args, source):
+
+    def show(value: Run) -> None:
         if args.step is not None:
             _one(source, value, args)
         elif args.json:
             document("run", shapes.run(value, (lane_of(value, args.lane).id,) if args.lane else None))
         else:
             text(rows(value, lane_of(value, args.lane)))
-    return 0
+
+    return shown(args, source, show)
 
 
 def _list(runs: tuple[RunInfo, ...], as_json: bool) -> None:

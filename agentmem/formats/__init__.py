@@ -13,6 +13,7 @@ HEAD_BYTES = 65536
 MODULES: tuple[str, ...] = (
     "agentmem.formats.agents.claude_code",
     "agentmem.formats.agents.pi",
+    "agentmem.formats.agents.mini_swe_agent",
     "agentmem.formats.plain.own",
     "agentmem.formats.plain.requests",
     "agentmem.formats.plain.snapshot",

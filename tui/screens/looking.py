@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agentmem import safe
 from agentmem.model import Segment
-from agentmem.tape import PromptView
 
 from ..keys import PANE_IDS
 from ..messages import RawReady
@@ -106,6 +105,8 @@ class Looking(RunBase):
 
     def _piece(self) -> tuple[str, Segment] | None:
         """(lane, segment) under the cursor of the pane."""
+        from agentmem.tape import PromptView
+
         place = self.pane.under_cursor()
         if place is None or not self.reader.ready:
             return None

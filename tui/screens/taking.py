@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentmem.model import Run, RunInfo
-from agentmem.tape import PromptView, Tape
 
 from ..context import Texts
 from ..index import Index
 from ..messages import LifelineReady, TextReady
 from .base import RunBase
+
+if TYPE_CHECKING:
+    from agentmem.tape import Tape
 
 
 class Taking(RunBase):
@@ -72,5 +76,7 @@ class Taking(RunBase):
 def _tape(run: Run) -> Tape | None:
     if not run.lanes or not run.main.steps:
         return None
+    from agentmem.tape import PromptView
+
     prompt = run.main.steps[0].prompt
     return prompt.tape if isinstance(prompt, PromptView) else None

@@ -32,6 +32,9 @@ _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\r?\n(.*?)\r?\n```", r
 _MARKER = re.compile(r"<elided_chars>\s*(\d{1,12}) characters elided\s*</elided_chars>")
 _TASK = re.compile(r"\{\{-?\s*task\s*-?\}\}")
 _DESCRIBED = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?(.+?)\s*</pr_description>", re.S)
+_ASKED = re.compile(r"Please solve this issue:\s*(.+?)\s*\n\nYou can execute bash commands", re.DOTALL)
+"""The first words of the default template, for files without one."""
+_SUBMITTED = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _KILLED = re.compile(r"The last command .{0,4000}?timed out and has been killed", re.DOTALL)
 _LITERAL = 60
 
@@ -205,10 +208,19 @@ class MiniReader(WholeReader):
         draft.model = model if isinstance(model, str) else draft.model
         status = info.get("exit_status")
         ended = self._exit or (status if isinstance(status, str) and status else None)
+        if ended is None and BARE in reading.lists and self._submitted():
+            ended = "Submitted"
         draft.finished, draft.ended_as = ended is not None, ended
         if ended and ended != "Submitted" and draft.notice is None:
             draft.notice = f"ended: {ended}"
         draft.unknown = ("tool schemas",) if self._schemas else ()
+
+
+    def _submitted(self) -> bool:
+        """Whether the last command is the one that ends a run: a bare list says it nowhere else."""
+        steps = self.draft.main.steps
+        calls = steps[-1].calls if steps else []
+        return bool(calls) and calls[-1].answered and calls[-1].outcome == "ok" and _SUBMITTED in calls[-1].arguments
 
 
 def split_record(value: Mapping[str, Any]) -> Message:
@@ -232,9 +244,15 @@ def elided(value: Mapping[str, Any]) -> tuple[int, int] | None:
     before, after = content[: marker.start()], content[marker.end() :]
     head = _longest(len(raw), lambda size: raw[:size] in before)
     tail = _longest(len(raw) - head, lambda size: raw[len(raw) - size :] in after)
-    if len(raw) - head - tail != int(marker.group(1)):
+    kept = len(raw) - int(marker.group(1))
+    # A newline of the output at the cut looks like the one that the template puts there.
+    if kept < 0 or head + tail < kept:
         return None
-    return head, len(raw) - tail
+    half = kept // 2
+    if not kept % 2 and half <= head and half <= tail:
+        return half, len(raw) - half
+    head = min(head, kept)
+    return head, len(raw) - (kept - head)
 
 
 def _longest(most: int, holds: Any) -> int:
@@ -260,7 +278,7 @@ def task_span(text: str, template: str) -> tuple[int, int]:
         end = text.find(after, start) if after else len(text)
         if 0 <= start < end and text[start:end].strip():
             return start, end
-    found = _DESCRIBED.search(text)
+    found = _DESCRIBED.search(text) or _ASKED.match(text)
     return found.span(1) if found else (0, len(text))
 
 

@@ -48,6 +48,8 @@ def boundary_of(
     if given is not None:
         if given.before is not None and given.after is not None:
             return given
+        if counted[0] is not None and given.before == counted[0]:
+            told = counted
         return Boundary(
             given.kind, given.recorded, told[0] if given.before is None else given.before,
             told[1] if given.after is None else given.after, given.why, given.opaque,

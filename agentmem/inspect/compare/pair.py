@@ -116,7 +116,7 @@ def _in_place(passage: Passage, left: dict[int, Segment], pairs: dict[int, Pair]
 def _summarised(passage: Passage, left: dict[int, Segment], summary: Segment, pairs: dict[int, Pair]) -> None:
     """What left in the edit that brought the summary (or anywhere, at a compaction that the file records)."""
     boundary = passage.boundary
-    anywhere = boundary is not None and boundary.recorded and boundary.kind in ("compaction", "condensation")
+    anywhere = passage.given and boundary is not None and boundary.kind in ("compaction", "condensation")
     place = next((edit.position for edit in passage.edits if summary.id in edit.new), None)
     for edit in passage.edits:
         if not edit.gone or not (anywhere or _beside(edit.position, place, len(edit.new))):

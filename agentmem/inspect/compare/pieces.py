@@ -62,7 +62,8 @@ def _declared_piece(passage: Passage, outcome: Outcome, item: Declared, covered:
     ident = item.segment
     if ident is None or ident in covered:
         return
-    if ident not in passage.left:
+    never_stood = not passage.tape.born[ident] and ident not in passage.tape.live
+    if ident not in passage.left and not never_stood:
         outcome.spared.append(Spared(item.name, "declared, but its content still stands", ident))
         return
     covered.add(ident)
@@ -101,8 +102,11 @@ def _said(passage: Passage, item: Declared, ident: int | None) -> Row:
     kind = seg.kind if seg is not None and item.kind == "other" else item.kind
     head = seg.head if seg is not None else item.text[:HEAD_CHARACTERS] if item.text is not None else None
     tokens = item.tokens if item.tokens is not None else seg.tokens if seg is not None else None
+    name = item.name
+    if seg is not None and name in ("", seg.call_id):
+        name = title(seg)
     return Row(
-        passage.index, item.what, item.name or (title(seg) if seg is not None else kind), kind, head, tokens,
+        passage.index, item.what, name or kind, kind, head, tokens,
         item.cause, True, ident, item.text, 1, declared_record(item), item.stub, False,
         () if ident is None else (ident,),
     )  # fmt: skip

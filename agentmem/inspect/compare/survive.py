@@ -71,7 +71,7 @@ def survival(
         all_ = getattr(had, kind)
         gone = [item for item in all_ if not _stands(item, kind, have, now, new_words)]
         kept[kind] = (len(all_) - len(gone), len(all_))
-        gone.sort(key=lambda item: -all_[item])
+        gone.sort(key=lambda item: (-all_[item], not any(map(str.isdigit, item))))
         lost.extend(Lost(kind, item, count(item)) for item in gone[:_MOST])
     for _, body in sorted(prose, key=lambda item: not item[0])[:_PROSE]:
         short = body.strip()[:_PROSE_CHARACTERS]

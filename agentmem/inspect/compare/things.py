@@ -34,12 +34,15 @@ _DECIDED = re.compile(
 _COMMAND_LINE = re.compile(r"(?m)^[ \t]{0,4}\$ ([^\n]{2,300})$")
 _COMMAND_NAMES = ("command", "cmd", "script")
 _SAID = frozenset({"user", "goal", "system", "summary", "assistant", "note", "plan", "fact", "recall"})
+_CLASSES = ("Error", "Exception", "Warning")
+"""Names of exceptions are in every traceback and identify nothing."""
 _SENTENCE_SHORTEST, _SENTENCE_LONGEST = 12, 400
 
 
 @dataclass(slots=True, eq=False)
 class Things:
-    """What stands in some texts, by kind. Dictionaries keep the order; the value says how much each counts."""
+    """What stands in some texts, by kind. Dictionaries keep the order; the value is 4 for what was said, 2 for what was
+    called for, 1 for what only stood in a result."""
 
     paths: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class Things:
     decisions: dict[str, int] = field(default_factory=dict)
 
     def take(self, text: str, kind: str, segment: Segment | None = None) -> None:
-        """Add the things of one text. What was said counts more than what only stood in a result."""
+        """Add the things of one text of a piece of that kind."""
         weight = 4 if kind in _SAID else 2 if kind == "call" else 1
         for token in set(_TOKEN.findall(text)):
             self._token(token, weight)
@@ -67,7 +70,8 @@ class Things:
         if sort is None:
             return
         into = self.paths if sort == "paths" else self.numbers if sort == "numbers" else self.identifiers
-        into[token] = into.get(token, 0) + weight
+        if weight > into.get(token, 0):
+            into[token] = weight
 
     def _command(self, text: str, segment: Segment | None) -> None:
         arguments = text[len(segment.tool) + 1 :] if segment is not None and segment.tool is not None else text
@@ -122,6 +126,8 @@ def sort_of(token: str) -> str | None:
         return "identifiers" if len(token) >= 4 else None
     if "_" in token.strip("_") and len(token) >= 5:
         return "identifiers"
+    if token.endswith(_CLASSES):
+        return None
     if len(token) >= 6 and token.isalpha() and not token.isupper() and not token.istitle() and any(
         c.isupper() for c in token[1:]
     ):

@@ -78,6 +78,13 @@ class Held:
     def fields(self) -> tuple[Field, ...]:
         return self._plan if self._goal is None else (self._goal, *self._plan)
 
+    def read_call(self, tool: str, arguments: str, segment: int) -> bool:
+        """Whether that call, carried by that piece, wrote the plan; it is then the plan that is held."""
+        steps = plan_of(tool, arguments)
+        if steps is not None:
+            self.write_plan(steps, segment)
+        return steps is not None
+
     def write_plan(self, steps: Iterable[tuple[str, bool]], segment: int) -> None:
         """A call wrote the plan anew."""
         self._plan = tuple(

@@ -8,6 +8,7 @@ from typing import Any
 from agentmem.formats.agents.codex.items import PARTS, SUMMARY, is_opaque, item_parts
 from agentmem.formats.agents.codex.lines import Place
 from agentmem.formats.draft import Declared, LaneDraft, StepDraft
+from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part
 from agentmem.model import KINDS, Boundary, Where
 from agentmem.tape import Piece, content_key
@@ -150,3 +151,13 @@ def explain(steps: Sequence[StepDraft], step: StepDraft) -> Boundary | None:
     if now is None or not was or now >= was * (1 - FALL) or was - now > reasoning + was * _SLACK:
         return None
     return Boundary("prune", True, was, now, f"{NOT_AGAIN}; {reasoning:,} tokens of it were reported")
+
+
+def agent_of(text: str) -> str | None:
+    """The thread that a result of `spawn_agent` names."""
+    try:
+        value = decode(text.encode("utf-8", "replace"))
+    except ValueError:
+        return None
+    ident = value.get("agent_id", value.get("thread_id")) if isinstance(value, Mapping) else None
+    return ident if isinstance(ident, str) else None

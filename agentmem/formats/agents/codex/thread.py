@@ -1,0 +1,380 @@
+"""One rollout file read into one lane: its items make the prompt, its events tell usage, turns, goals and children."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentmem.formats.agents.codex import history
+from agentmem.formats.agents.codex.events import UNDERSTOOD, Content
+from agentmem.formats.agents.codex.fork import Copied
+from agentmem.formats.agents.codex.history import piece_of
+from agentmem.formats.agents.codex.items import (
+    COMPACTIONS,
+    INPUTS,
+    NOT_SENT,
+    OUTPUTS,
+    SERVED,
+    call_of,
+    item_parts,
+    outcome_of,
+    request_of,
+)
+from agentmem.formats.agents.codex.lines import Entry, Place
+from agentmem.formats.agents.codex.response import Response
+from agentmem.formats.agents.codex.told import Told
+from agentmem.formats.draft import LaneDraft, RunDraft
+from agentmem.formats.messages import Part
+from agentmem.model import KINDS, Boundary
+from agentmem.tape import Piece, content_key
+
+_PASSED_OVER = frozenset({
+    "world_state", "inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record",
+    "security_risk_score",
+})  # fmt: skip
+_ABORTED = "the turn was aborted"
+_SAID = KINDS.index("assistant")
+_TEXTS = frozenset({"user", "goal", "system", "summary"})
+
+
+class Thread:
+    """Feeds the records of one file, in order, to its lane."""
+
+    def __init__(self, draft: RunDraft, lane: LaneDraft, *, main: bool = True) -> None:
+        self.draft, self.lane, self._main = draft, lane, main
+        self.spawned: dict[str, tuple[str | None, int]] = {}
+        """Thread of a child -> (its name, n of the step that spawned it)."""
+        self.ident: str | None = None
+        self.cwd: str | None = None
+        self.response = Response(draft, lane)
+        self.held = self.response.held
+        self.told = Told(self)
+        self._copied = Copied()
+        self._prefix: list[Piece] = []
+        self._goal_key: int | None = None
+        self._limit: int | None = None
+        self._states: list[Any] = []
+        self._once = False
+        """It ends with its turn: a subagent, or a run without a person."""
+
+    @property
+    def system_known(self) -> bool:
+        return bool(self._prefix)
+
+    def take(self, entry: Entry, place: Place) -> bool:
+        """Take in one record. False: its type is unknown. Raises ValueError if its payload cannot be decoded."""
+        kind = entry.kind
+        if self._copied.going and self._copied.ends(entry):
+            self._own(entry)
+        if kind == "response_item":
+            return self._item(entry, place)
+        if kind == "event_msg":
+            return self._event(entry, place)
+        if kind == "compacted":
+            self._compacted(entry.payload, place)
+        elif kind == "turn_context":
+            self._context(entry.payload)
+        elif kind == "session_meta":
+            self._meta(entry, place)
+        elif kind is None:
+            return self._old_head(entry, place)
+        elif kind in OUTPUTS or kind in INPUTS or kind in COMPACTIONS or kind == "message":
+            return self._item(entry, place)
+        else:
+            return kind in _PASSED_OVER
+        return True
+
+    # -- the head, turns ------------------------------------------------------------------------------------------
+
+    def _meta(self, entry: Entry, place: Place) -> None:
+        payload = entry.payload
+        ident = payload.get("id")
+        if self.ident is not None:
+            if self._copied.begins(ident):
+                return
+            if isinstance(ident, str) and ident != self.ident:
+                self.draft.problem(f"line {place.line}", f"the head of another thread, {ident:.60}")
+            return
+        self.ident = ident if isinstance(ident, str) else ""
+        cwd, origin = payload.get("cwd"), payload.get("originator")
+        self.cwd = cwd if isinstance(cwd, str) else None
+        source = payload.get("source")
+        self._once = source == "exec" or isinstance(source, Mapping) and "subagent" in source or origin == "codex_exec"
+        self._copied.head(entry, payload)
+        given = payload.get("base_instructions", payload.get("instructions"))
+        text = given.get("text") if isinstance(given, Mapping) else given
+        if isinstance(text, str) and text:
+            self._set_prefix(text, place)
+        if self._main and self.ident:
+            self.draft.id = self.ident
+
+    def _old_head(self, entry: Entry, place: Place) -> bool:
+        """The first line of a rollout before September 2025; later lines of the agent's own state."""
+        payload = entry.payload
+        if "record_type" in payload:
+            return True
+        if self.ident is None and isinstance(payload.get("id"), str) and "timestamp" in payload:
+            self._meta(entry, place)
+            return True
+        return False
+
+    def _set_prefix(self, text: str, place: Place) -> None:
+        piece = Piece("system", text, place.where())
+        self.lane.splice(0, 0, [piece])
+        count = self.lane.tape.tokens[self.lane.tape.live[0]]
+        self._prefix = [Piece("system", None, piece.where, tokens=count, key=piece.key)]
+
+    def _context(self, payload: Mapping[str, Any]) -> None:
+        self._model(payload.get("model"))
+        policy = payload.get("truncation_policy")
+        if isinstance(policy, Mapping) and isinstance(policy.get("limit"), int):
+            limit = int(policy["limit"])
+            self._limit = limit if policy.get("mode") == "tokens" else limit // history.BYTES_PER_TOKEN
+
+    def _model(self, model: object) -> None:
+        if isinstance(model, str) and model:
+            self.response.model = model
+            if self._main:
+                self.draft.model = model
+
+    def _own(self, entry: Entry) -> None:
+        """What follows is the thread's own; before it stood what it was forked with."""
+        self._copied.going = False
+        self.lane.declared = []
+        self.lane.boundary = Boundary(
+            "fork", True, None, None, f"forked from {self._copied.parent}: its history stands before the first call"
+        )
+        self.response.end()
+
+    # -- items ----------------------------------------------------------------------------------------------------
+
+    def _item(self, entry: Entry, place: Place) -> bool:
+        payload = entry.payload
+        sort = payload.get("type")
+        if sort in NOT_SENT:
+            return True
+        parts = item_parts(payload)
+        if sort == "reasoning":
+            self.output(parts, place, entry.at)
+        elif sort in OUTPUTS:
+            self.told.item_seen("tool")
+            self.output(parts, place, entry.at, served=sort in SERVED, status=payload.get("status"))
+        elif sort == "message" and payload.get("role") == "assistant":
+            self.told.item_seen("assistant")
+            self.output(parts, place, entry.at)
+        elif sort in COMPACTIONS:
+            hidden = all(part.text is None for part in parts)
+            self.input(parts, place, entry.at)
+            self._boundary("compaction", f"{sort} item, line {place.line}", hidden)
+        else:
+            if sort == "message" and any(part.kind == "user" for part in parts):
+                self.told.item_seen("user")
+            self.input(parts, place, entry.at)
+        return sort == "message" or sort in OUTPUTS or sort in INPUTS or sort in COMPACTIONS
+
+    def output(
+        self, parts: list[Part], place: Place, at: float | None, *, served: bool = False, status: object = None
+    ) -> None:
+        """What the model answered."""
+        copied = self._copied.going
+        for number, part in enumerate(parts):
+            piece = piece_of(part, place.where(number))
+            if copied:
+                ident = self.lane.append(piece)
+            else:
+                ident = self.response.reply(piece, part, at, served=served, status=status)
+            if part.kind == "call":
+                tool, arguments = call_of(part)
+                if self.held.read_call(tool, arguments, ident):
+                    self.lane.fields = self.held.fields
+
+    def input(self, parts: list[Part], place: Place, at: float | None) -> None:
+        """What came to the model: messages and results."""
+        self.response.end()
+        real = [part for part in parts if part.kind == "user"]
+        if real:
+            self._turn()
+        for number, part in enumerate(parts):
+            self._goal(part)
+            piece = piece_of(part, place.where(number))
+            if part.kind in ("result", "error"):
+                self._answer(part, piece, at)
+                continue
+            ident = self.lane.append(piece)
+            if part.text is not None and piece.kind in _TEXTS:
+                self.held.came(ident, part.text)
+
+    def result(self, part: Part, place: Place, at: float | None) -> None:
+        """What a tool gave back, as an event tells it: the second part of its record."""
+        self.response.end()
+        self._answer(part, piece_of(part, place.where(1)), at)
+
+    def proposed(self, content: Content) -> None:
+        """A plan as a text. It stands in the last message of the model, if it stands in the prompt at all."""
+        text = content.parts[0].text if content.parts else None
+        if text:
+            replies = self.lane.steps[-1].replies if self.lane.steps else []
+            said = [ident for ident in replies if self.lane.tape.kinds[ident] == _SAID]
+            self.held.propose(text, said[-1] if said else None)
+            self.lane.fields = self.held.fields
+
+    def _answer(self, part: Part, piece: Piece, at: float | None) -> None:
+        text = part.text or ""
+        if self._limit is not None and len(text) > self._limit * history.BYTES_PER_TOKEN * 1.2:
+            piece.tokens = self._limit
+        if self._copied.going:
+            self.lane.append(piece)
+            return
+        verdict = outcome_of(part.text, part.failed)
+        outcome, error = verdict if verdict is not None else (None, None)
+        call = self.lane.call_of(piece.call_id) if piece.call_id else None
+        again = call is not None and call.error == _ABORTED
+        self.lane.answer(piece, failed=part.failed, at=at, outcome=outcome, error=error, again=again)
+        if call is not None and call.tool == "spawn_agent":
+            self._child(history.agent_of(text), None)
+
+    def _goal(self, part: Part) -> None:
+        """The first text of a person is the goal, wherever it stands again later."""
+        if part.kind != "user" or not part.text:
+            return
+        key = content_key("user", part.text)
+        if self._goal_key is None:
+            self._goal_key = key
+            if self._main:
+                self.draft.set_goal(request_of(part.text), declared=False)
+        if key == self._goal_key:
+            part.kind = "goal"
+
+    def _turn(self) -> None:
+        """A person's message: unanswered calls are interrupted, old reasoning goes."""
+        self._interrupt()
+        self._states.append(self.held.state())
+        if history.prune(self.lane) and self._copied.going:
+            self.lane.declared = []
+
+    def _interrupt(self) -> None:
+        for call in self.lane.steps[-1].calls if self.lane.steps else ():
+            if not call.answered:
+                call.answered, call.error = True, _ABORTED
+                self.lane.touch(self.lane.steps[-1])
+
+    # -- what rewrites the prompt ---------------------------------------------------------------------------------
+
+    def _compacted(self, payload: Mapping[str, Any], place: Place) -> None:
+        lane = self.lane
+        self.response.end(forget=True)
+        self._interrupt()
+        new = history.replacement(payload, place)
+        texts: list[tuple[int, str]] = []
+        if new is None:
+            message = payload.get("message")
+            message = message if isinstance(message, str) else ""
+            history.legacy(lane, message, place)
+            texts = [(lane.tape.live[-1], message)] if message else []
+        else:
+            pieces = list(self._prefix)
+            for part, piece in new:
+                self._goal(part)
+                pieces.append(piece if part.kind == piece.kind else piece_of(part, piece.where or place.where()))
+            lane.sync(pieces)
+            pairs = zip(lane.tape.live, pieces, strict=True)
+            texts = [(ident, piece.text) for ident, piece in pairs if piece.text is not None]
+        self.held.replaced(set(lane.tape.live), texts)
+        lane.fields = self.held.fields
+        lane.boundary = None if self._copied.going else history.compaction(payload, place)
+
+    def _boundary(self, kind: str, why: str, hidden: bool) -> None:
+        """A compaction of which only a mark is there, if no fuller record told it."""
+        if self.lane.boundary is None and not self._copied.going and self.lane.steps:
+            self.lane.boundary = Boundary("compaction", True, None, None, why, hidden)
+
+    def _rolled_back(self, payload: Mapping[str, Any], place: Place) -> None:
+        turns = payload.get("num_turns")
+        count = turns if isinstance(turns, int) and turns > 0 else 1
+        self.response.end(forget=True)
+        self._interrupt()
+        if not history.rollback(self.lane, count, place):
+            self.draft.problem(f"line {place.line}", "a rollback of turns that are not there")
+            return
+        if self._copied.going:
+            self.lane.boundary = None
+        if len(self._states) >= count:
+            self.held.restore(self._states[-count], set(self.lane.tape.live))
+            del self._states[-count:]
+            self.lane.fields = self.held.fields
+
+    # -- events ---------------------------------------------------------------------------------------------------
+
+    def _event(self, entry: Entry, place: Place) -> bool:
+        sub = entry.sub
+        if sub == "token_count":
+            self.response.count(entry.payload, place, copied=self._copied.going)
+            if self.response.window is not None and (self._main or self.draft.window is None):
+                self.draft.window, self.draft.window_source = self.response.window, "declared"
+        elif sub == "thread_rolled_back":
+            self._rolled_back(entry.payload, place)
+        elif sub == "context_compacted":
+            self._boundary("compaction", f"context_compacted event, line {place.line}: what it kept is not told", True)
+        elif sub == "thread_goal_updated":
+            self._goal_told(entry.payload)
+        elif sub in ("task_started", "turn_started"):
+            self._started(entry.payload)
+        elif sub in ("task_complete", "turn_complete", "turn_aborted"):
+            self._ended(sub)
+        elif sub in ("collab_agent_spawn_end", "sub_agent_activity"):
+            payload = entry.payload
+            name = payload.get("new_agent_nickname", payload.get("agent_path"))
+            self._child(payload.get("new_thread_id", payload.get("agent_thread_id")), name)
+        elif sub == "thread_settings_applied":
+            settings = entry.payload.get("thread_settings")
+            self._model(settings.get("model") if isinstance(settings, Mapping) else None)
+        elif sub == "error":
+            self.draft.problem(f"line {place.line}", f"the agent reports an error: {_message(entry.payload)}")
+        elif not self._copied.going:
+            return self.told.event(entry, place) and sub in UNDERSTOOD
+        return sub in UNDERSTOOD
+
+    def _started(self, payload: Mapping[str, Any]) -> None:
+        self.response.end()
+        window = payload.get("model_context_window")
+        if isinstance(window, int) and window > 0 and (self._main or self.draft.window is None):
+            self.draft.window, self.draft.window_source = window, "declared"
+        if self._main:
+            self.draft.finished, self.draft.ended_as = False, None
+
+    def _ended(self, sub: str) -> None:
+        self.told.turn_over()
+        self.response.end()
+        if sub == "turn_aborted":
+            self._interrupt()
+        if self._main and self._once and not self._copied.going:
+            self.draft.finished, self.draft.ended_as = True, "aborted" if sub == "turn_aborted" else "completed"
+
+    def _goal_told(self, payload: Mapping[str, Any]) -> None:
+        goal = payload.get("goal")
+        text = goal.get("objective") if isinstance(goal, Mapping) else None
+        if not isinstance(text, str) or not text:
+            return
+        if self._main:
+            self.draft.set_goal(text, declared=True)
+        tape = self.lane.tape
+        carrier = None
+        for ident in reversed(tape.live):
+            head = tape.segment(ident).head
+            if KINDS[tape.kinds[ident]] in _TEXTS and head and (text in head or len(head) >= 100 and head in text):
+                carrier = ident
+                break
+        self.held.set_goal(text, carrier)
+        self.lane.fields = self.held.fields
+
+    def _child(self, ident: object, name: object) -> None:
+        if isinstance(ident, str) and ident and self.lane.steps and not self._copied.going:
+            known = self.spawned.get(ident)
+            label = name if isinstance(name, str) and name else known[0] if known else None
+            self.spawned[ident] = (label, known[1] if known else len(self.lane.steps))
+
+
+def _message(payload: Mapping[str, Any]) -> str:
+    error = payload.get("message", payload.get("error"))
+    text = error.get("message") if isinstance(error, Mapping) else error
+    return text[:300] if isinstance(text, str) else "without words"
