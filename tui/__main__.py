@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from agentmem.cli import COMMANDS
@@ -23,9 +23,18 @@ class Refused(Exception):
     """A usage error; the message is one line."""
 
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise Refused(message)
+@dataclass
+class Options:
+    """What was asked of the app."""
+
+    path: list[str] = field(default_factory=list)
+    demo: bool = False
+    speed: float = 1.0
+    folder: str | None = None
+    counter: str = "chars4"
+    window: int | None = None
+    bell: bool = False
+    light: bool = False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,14 +57,22 @@ def is_place(word: str) -> bool:
     return os.path.exists(word) or any(sign in word for sign in "/\\.*?[:")
 
 
-def options(given: Sequence[str]) -> argparse.Namespace:
-    """What was asked of the app. Raises Refused."""
-    parser = Parser(
-        prog="agentmem watch", allow_abbrev=False,
-        description="A live inspector of an agent's memory. `agentmem --help` lists the commands without a screen.",
-    )  # fmt: skip
-    demo = given[:1] == ["demo"]
-    if demo:
+def options(given: Sequence[str]) -> Options:
+    """Read the arguments of the app. Raises Refused."""
+    asked = Options(demo=given[:1] == ["demo"])
+    rest = list(given[1:] if given[:1] in (["demo"], ["watch"]) else given)
+    if not any(word.startswith("-") for word in rest) and not (asked.demo and rest):
+        asked.path = rest
+        return asked
+    # 8 ms of imports, which a start without options need not pay.
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise Refused(message)
+
+    parser = Parser(prog="agentmem", allow_abbrev=False, description="A live inspector of an agent's memory.")
+    if asked.demo:
         parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is about a minute")
         parser.add_argument("--folder", metavar="DIR", help="where the run is written, and kept")
     else:
@@ -64,9 +81,19 @@ def options(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--window", type=int, metavar="N", help="tokens of the model's window")
     parser.add_argument("--bell", action="store_true", help="ring on a new silent drop or cycle")
     parser.add_argument("--light", action="store_true", help="the light theme")
-    asked = parser.parse_args(given[1:] if demo or given[:1] == ["watch"] else given)
+    for name, value in vars(parser.parse_args(rest)).items():
+        setattr(asked, name, value)
     if asked.window is not None and asked.window <= 0:
         raise Refused(f"--window {asked.window} is not above zero")
+    if not 0 <= asked.speed <= 1000:
+        raise Refused(f"--speed {asked.speed} is not between 0 and 1000")
+    if asked.counter != "chars4":
+        from agentmem.tokens import UnknownCounter, counter
+
+        try:
+            counter(asked.counter)
+        except UnknownCounter as wrong:
+            raise Refused(str(wrong)) from None
     return asked
 
 
@@ -74,12 +101,6 @@ def _app(given: list[str]) -> int:
     asked = options(given)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("the inspector needs a terminal; `agentmem show` prints the same as text")
-    from agentmem.tokens import UnknownCounter, counter
-
-    try:
-        counter(asked.counter)
-    except UnknownCounter as error:
-        raise Refused(str(error)) from None
     # The toolkit is what a start costs (about 200 ms): nothing above this line imports it.
     from .app import Inspector
 
@@ -91,9 +112,9 @@ def _app(given: list[str]) -> int:
         return Watch(targets, counter=asked.counter, window=asked.window)
 
     def demo() -> Source:
-        return watch([start_demo(getattr(asked, "folder", None), getattr(asked, "speed", 1.0), stop)])
+        return watch([start_demo(asked.folder, asked.speed, stop)])
 
-    make: Callable[[], Source] = demo if given[:1] == ["demo"] else lambda: watch(asked.path)
+    make: Callable[[], Source] = demo if asked.demo else lambda: watch(asked.path)
     app = Inspector(make, bell=asked.bell, light=asked.light, demo=demo, looked=looked)
     try:
         app.run()

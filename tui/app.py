@@ -5,22 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from agentmem import safe
-from agentmem.inspect.status_line import status_line
-from agentmem.model import Run
 
 from . import theme
 from .follow import Follower, Source
-from .index import Index
 from .keys import COMMANDS, PALETTE_ONLY
 from .messages import LifelineReady, Progress, RawReady, RunChanged, RunsChanged, TextReady, Trouble
 from .screens.run import RunScreen
+
+if TYPE_CHECKING:
+    from agentmem.model import Run
+
+    from .index import Index
 
 RETRY_SECONDS = 5.0
 TICK_SECONDS = 1.0
@@ -31,7 +33,13 @@ class Inspector(App[None]):
     gives the source that follows it."""
 
     TITLE = "agentmem"
-    CSS = "Screen { background: $background; color: $foreground; }"
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    ToastRack { margin: 0 0 1 0; padding: 0; }
+    ToastHolder { width: 100%; }
+    Toast { width: 100%; max-width: 100%; margin: 0; padding: 0 1; background: $primary-muted; color: $foreground;
+            border-left: none; }
+    """
 
     def __init__(
         self, make: Callable[[], Source], *, bell: bool = False, light: bool = False, clock: bool = True,
@@ -152,6 +160,8 @@ class Inspector(App[None]):
 
     def _set_title(self, run: Run) -> None:
         """The terminal's title says what `agentmem line` says."""
+        from agentmem.inspect.status_line import status_line
+
         title = safe.line(f"{safe.name(run.id, 20)} {status_line(run)}")
         if title != self._titled:
             self._write(("" if self._titled else "\x1b[22;2t") + f"\x1b]2;{title}\x07")

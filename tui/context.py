@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from agentmem.model import Cursor, Lifeline, Run, RunInfo, Step
+if TYPE_CHECKING:
+    from agentmem.model import Cursor, Lifeline, Run, RunInfo, Step
 
-from .index import Index
+    from .index import Index
 
 
 class Texts:

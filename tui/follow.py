@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.message import Message
 
-from agentmem.model import Lifeline, Run, RunInfo
-
-from .index import Index, build
 from .messages import LifelineReady, Progress, RawReady, RunChanged, RunsChanged, TextReady, Trouble
+
+if TYPE_CHECKING:
+    from agentmem.model import Lifeline, Run, RunInfo
+
+    from .index import Index
 
 
 class Source(Protocol):
@@ -70,6 +72,8 @@ class Follower:
     def _message(self, event: Any) -> Message | None:
         match type(event).__name__:
             case "RunChanged":
+                from .index import build
+
                 run: Run = event.run
                 self._index = build(run, self._index)
                 return RunChanged(run, self._index)

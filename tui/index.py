@@ -9,9 +9,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from agentmem.inspect.verdict import Verdict, verdict
-from agentmem.model import Cycle, Drop, GoalStatus, Lane, Lifeline, Run, Step, Waiting
+if TYPE_CHECKING:
+    from agentmem.inspect.verdict import Verdict
+    from agentmem.model import Cycle, Drop, GoalStatus, Lane, Lifeline, Run, Step
 
 SILENT, BOUNDARY, CYCLE, ERROR, CHANGED, DROPPED, WAITING = 64, 32, 16, 8, 4, 2, 1
 """Bits of a step's marks; the higher is the worse, so the worst of many steps is the greatest."""
@@ -155,6 +157,8 @@ def mark_of(step: Step) -> int:
 
 def build(run: Run, previous: Index | None = None) -> Index:
     """The index of a run; what has not changed since `previous` is taken over (steps are compared by identity)."""
+    from agentmem.inspect.verdict import verdict
+
     old = previous.lanes if previous is not None and previous.run.id == run.id else {}
     lanes = {lane.id: _lane(run, lane, old.get(lane.id)) for lane in run.lanes}
     return Index(run, lanes, verdict(run), {lane.id: _lifelines(run, lane, lanes[lane.id]) for lane in run.lanes})
@@ -222,11 +226,11 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
     named = []
     for cycle in run.cycles:
         if cycle.lane == lane.id:
-            _overlay(cycle, marks, letters, numbered)
+            _overlay(cycle.steps, cycle.period, marks, letters, numbered)
             named.append(numbered.n_of(cycle.warned_at) or 1)
     for waiting in run.waiting:
         if waiting.lane == lane.id:
-            _overlay(waiting, marks, letters, numbered)
+            _overlay(waiting.steps, 0, marks, letters, numbered)
     jumps = {kind: tuple(places) for kind, places in kinds.items()}
     jumps["cycle"] = tuple(sorted(set(named)))
     most = max(sizes, default=0)
@@ -260,9 +264,11 @@ class _Numbers:
         return place + 1 if place < len(steps) and steps[place].number == number else None
 
 
-def _overlay(found: Cycle | Waiting, marks: bytearray, letters: dict[int, str], numbers: _Numbers) -> None:
-    period = found.period if isinstance(found, Cycle) else 0
-    for order, number in enumerate(found.steps):
+def _overlay(
+    steps: Sequence[int], period: int, marks: bytearray, letters: dict[int, str], numbers: _Numbers
+) -> None:  # fmt: skip
+    """Mark the steps of a cycle, or with no period those of a wait."""
+    for order, number in enumerate(steps):
         n = numbers.n_of(number)
         if n is None:
             continue

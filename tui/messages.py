@@ -6,12 +6,14 @@ Messages from the worker that stand for the newest state are replaceable: a slow
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from agentmem.model import Cursor, Lifeline, Run, RunInfo
+if TYPE_CHECKING:
+    from agentmem.model import Cursor, Lifeline, Run, RunInfo
 
-from .index import Index
+    from .index import Index
 
 
 class RunChanged(Message):

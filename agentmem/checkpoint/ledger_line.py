@@ -1,4 +1,4 @@
-"""One line of the steps ledger: an object with a checksum last, over the bytes before it.
+"""One line of the steps ledger, or one guarded call: an object with a checksum last, over the bytes before it.
 
 The line is `{"v":1, ... ,"sum":"<16 hex digits>"}` and a newline; the sum is xxh3 (64 bits) over everything before
 `,"sum":"`. The checkpoint carries its `checksum` in the same way.
@@ -7,12 +7,13 @@ The line is `{"v":1, ... ,"sum":"<16 hex digits>"}` and a newline; the sum is xx
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import msgspec
 import xxhash
 
 VERSION = 1
+T = TypeVar("T")
 _SUM = b',"sum":"'
 _DIGITS = 16
 
@@ -73,7 +74,36 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Given when the run ends, or goes on after it had ended. A line with a status and nothing else is no step."""
 
 
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One attempt at a call with a side effect: what is known before it, and after it what came of it."""
+
+    v: int = VERSION
+    key: str
+    """The idempotency key: the same for every attempt at the same call."""
+    attempt: int
+    """From 1."""
+    tool: str
+    arguments: Any
+    started: float
+    """Seconds since the epoch."""
+    seq: int = 0
+    """Number of the newest save when it began: what it stands on."""
+    step: int = 0
+    lane: str = "main"
+    call_id: str | None = None
+    """The model's id of the call, where it was given."""
+    ended: float | None = None
+    outcome: Literal["started", "ok", "error"] = "started"
+    result: Any = None
+    kept: bool = True
+    """False: it gave a result that is no JSON value; `error` says which."""
+    error: str | None = None
+    told: bool = False
+    """The outcome was not seen by the guard but said by who answered its question."""
+
+
 _decoder = msgspec.json.Decoder(Line)
+_calls = msgspec.json.Decoder(Call)
 
 
 def sealed(parts: Sequence[bytes | bytearray], key: bytes = b"sum") -> list[bytes | bytearray]:
@@ -105,8 +135,22 @@ def encode(line: dict[str, Any]) -> bytes:
     return b"".join(sealed([msgspec.json.encode({"v": VERSION, **line})[:-1]]))
 
 
+def encode_call(call: Call) -> bytes:
+    """The call as a sealed line, without its newline."""
+    return b"".join(sealed([msgspec.json.encode({**msgspec.structs.asdict(call), "v": VERSION})[:-1]]))
+
+
+def decode_call(data: bytes) -> Call:
+    """The call of these bytes. Raises DamagedLine, NewerLine."""
+    return _decoded(data, _calls, "no call")
+
+
 def decode(data: bytes) -> Line:
     """The line of these bytes, with or without newline. Raises DamagedLine with what is wrong, NewerLine if newer."""
+    return _decoded(data, _decoder, "not a line of the ledger")
+
+
+def _decoded(data: bytes, decoder: msgspec.json.Decoder[T], otherwise: str) -> T:
     wrong = check(data)
     if wrong is not None:
         raise DamagedLine(wrong)
@@ -114,9 +158,9 @@ def decode(data: bytes) -> Line:
         version = _versions.decode(data).v
         if version > VERSION:
             raise NewerLine(f"version {version} is newer than this library reads ({VERSION})")
-        return _decoder.decode(data)
+        return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DamagedLine(f"not a line of the ledger: {error}") from None
+        raise DamagedLine(f"{otherwise}: {error}") from None
 
 
 class _Version(msgspec.Struct):

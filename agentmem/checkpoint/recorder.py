@@ -203,20 +203,40 @@ def record(
     resume: bool = True,
     lane: str = "main",
     rebuild: bool = False,
-    store: Store | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Recorder:
     """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`.
 
     `resume=False` begins anew in the same files; what was recorded before stays in the ledger. `rebuild` takes the
-    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files, `clock` gives
-    the times of the saves, in seconds since the epoch.
+    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files: a store, the
+    path of an SQLite file (`runs.db`) or a `postgresql://` address. `clock` gives the times of the saves, in seconds
+    since the epoch.
 
     Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
     """
     copied(optional(lane, str, "lane"), "lane")
-    place = FileStore(folder) if store is None else store
+    place = FileStore(folder) if store is None else place_of(store)
     return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild, clock=clock)
+
+
+def place_of(store: Store | str | os.PathLike[str]) -> Store:
+    """The store of an address: `postgresql://...`, or a file that ends in `.db`, `.sqlite` or `.sqlite3`.
+
+    Raises ValueError for another text, CheckpointError if what it needs is not installed.
+    """
+    if not isinstance(store, str | os.PathLike):
+        return store
+    address = os.fspath(store)
+    if address.startswith(("postgresql://", "postgres://")):
+        from agentmem.checkpoint.postgres import PostgresStore  # an extra
+
+        return PostgresStore(address)
+    if address.endswith((".db", ".sqlite", ".sqlite3")):
+        from agentmem.checkpoint.sqlite import SqliteStore  # only who keeps runs there needs it
+
+        return SqliteStore(address)
+    raise ValueError(f"{address!r}: a store is a file that ends in .db or .sqlite, or a postgresql:// address")
 
 
 def _path(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
@@ -232,17 +252,34 @@ def load(
     *,
     generation: int = 0,
     rebuild: bool = False,
+    step: int | None = None,
+    at: float | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
 ) -> Checkpoint:
     """The newest version of a run: the checkpoint, rolled forward by the ledger. Changes nothing.
 
     `run` is a path (a Path, or a text that ends in `.json`) or a run id, looked up in `folder`. `generation=-1` is the
     version one save before, from the ledger, `-2` the one before that. `rebuild` takes the newest from the ledger.
+    `step` asks for the last save of that step, `at` for the last one up to that moment (seconds since the epoch).
+    `store` is as in `record`.
 
     Raises MissingError if there is none, DamagedError saying where, why and what can be had instead.
     """
-    return load_path(_path(run, folder), generation, rebuild)
+    if store is not None:
+        return place_of(store).load(os.fspath(run), generation, rebuild, step=step, at=at)
+    return load_path(_path(run, folder), generation, rebuild, step=step, at=at)
 
 
-def history(run: str | os.PathLike[str], folder: str | os.PathLike[str] = DEFAULT_FOLDER) -> Iterator[Checkpoint]:
-    """Every version of a run that its ledger leads to, oldest first. Raises MissingError, DamagedError."""
-    return history_path(_path(run, folder))
+def history(
+    run: str | os.PathLike[str],
+    folder: str | os.PathLike[str] = DEFAULT_FOLDER,
+    *,
+    since: float | None = None,
+    until: float | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+) -> Iterator[Checkpoint]:
+    """Every version of a run that can be rebuilt, oldest first; those saved from `since` to `until` (seconds since the
+    epoch, both included). Raises MissingError, DamagedError."""
+    if store is not None:
+        return place_of(store).history(os.fspath(run), since=since, until=until)
+    return history_path(_path(run, folder), since=since, until=until)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agentmem.checkpoint.ledger_line import Call
 from agentmem.model import Problem
 
 SCHEMA = "agentmem.checkpoint/1"
@@ -102,6 +103,13 @@ class Change:
     """The same save as a line that needs none before it, for a store that has lost them."""
     checkpoint: Sequence[bytes | bytearray]
     """The sealed checkpoint, without newline, in parts to be written one after the other before `commit` returns."""
+    whole: bool = False
+    """`line` itself needs none before it."""
+    lane: str = "main"
+    status: str = LIVE
+    goal: str | None = None
+    state: bytes | None = None
+    """The state as it stands after the save, as JSON; None if none was ever given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,20 +124,62 @@ class Resumed:
     """The next line may stand on those before it; if not, it must be whole."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One row of the list of runs: its newest save, without what it holds."""
+
+    run: str
+    step: int
+    seq: int
+    """Number of the save, from 1; 0 if the store cannot tell without reading the run."""
+    at: float
+    """When it was saved, in seconds since the epoch."""
+    status: str
+    goal: str | None = None
+
+
 class Store(Protocol):
-    """A place that keeps runs. Everything raises CheckpointError or a subclass; nothing returns half a value."""
+    """A place that keeps runs. Everything raises CheckpointError or a subclass; nothing returns half a value.
+
+    A run is whole in itself: saves of one run stand in the order of their numbers (`seq`), without a gap, and become
+    visible in that order. `agentmem.checkpoint.conformance` checks all that is said here on any store.
+    """
 
     def resume(self, run: str, rebuild: bool = False) -> Resumed:
-        """Prepare for saving: sweep what a crash left, repair, and give the newest version."""
+        """Prepare for saving: sweep what a crash left, repair, and give the newest version. With `rebuild` the newest
+        one that can be rebuilt, where the newest is damaged."""
 
     def commit(self, run: str, change: Change) -> None:
         """Store it durably. Raises ConflictError if the run was saved by another since this store last saw it."""
 
-    def load(self, run: str, generation: int = 0, rebuild: bool = False) -> Checkpoint:
-        """The newest version, or the one `-generation` saves before. Raises MissingError, DamagedError."""
+    def load(
+        self, run: str, generation: int = 0, rebuild: bool = False, *, step: int | None = None, at: float | None = None
+    ) -> Checkpoint:
+        """The newest version, or the one `-generation` saves before; with `step` the last save of that step; with `at`
+        (seconds since the epoch) the last save up to that moment. Raises MissingError, DamagedError."""
 
-    def history(self, run: str) -> Iterator[Checkpoint]:
-        """All versions that can still be rebuilt, oldest first."""
+    def history(self, run: str, *, since: float | None = None, until: float | None = None) -> Iterator[Checkpoint]:
+        """All versions that can still be rebuilt, oldest first; those saved from `since` to `until`, both included."""
 
     def runs(self) -> list[str]:
-        """Ids of the runs that there are."""
+        """Ids of the runs that there are, sorted."""
+
+    def listing(self, *, status: str | None = None, since: float | None = None) -> list[RunRow]:
+        """A row a run, the newest save first: those of that status, saved at or after `since`."""
+
+    def prune(self, run: str, *, keep: int | None = None, before: float | None = None) -> int:
+        """Forget old saves: all but the newest `keep`, or those before a moment. The newest one always stays, and a
+        run that is being recorded goes on. Returns how many saves are gone. Raises MissingError."""
+
+    def remove(self, run: str) -> None:
+        """Forget a run with its calls. Raises MissingError."""
+
+    def begin(self, run: str, call: Call) -> None:
+        """Store durably that a call is about to be made. Raises ConflictError if that attempt was stored before."""
+
+    def end(self, run: str, call: Call) -> None:
+        """Store durably what came of an attempt that `begin` stored. Raises ConflictError if there is none such, or if
+        something else came of it already."""
+
+    def calls(self, run: str) -> list[Call]:
+        """Every attempt, in the order in which they began; none for a run that made none. Raises DamagedError."""

@@ -12,8 +12,15 @@ HEAD_BYTES = 65536
 
 MODULES: tuple[str, ...] = (
     "agentmem.formats.agents.claude_code",
+    "agentmem.formats.agents.codex",
     "agentmem.formats.agents.pi",
+    "agentmem.formats.agents.openhands.conversation",
+    "agentmem.formats.agents.openhands.completions",
+    "agentmem.formats.agents.openhands.v0",
+    "agentmem.formats.agents.gemini.reader",
     "agentmem.formats.agents.mini_swe_agent",
+    "agentmem.formats.agents.swe_agent",
+    "agentmem.formats.agents.atif",
     "agentmem.formats.plain.own",
     "agentmem.formats.plain.requests",
     "agentmem.formats.plain.snapshot",

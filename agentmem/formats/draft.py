@@ -183,18 +183,20 @@ class LaneDraft:
             waiting = [call for call in self.steps[-1].calls if not call.answered]
             if waiting and (piece.call_id is None or waiting[0].call_id is None):
                 place = (len(self.steps) - 1, waiting[0])
-        if place is None or (place[1].answered and not again):
+        if place is None:
             return self.append(piece) if stays else self.tape.add(piece)
         index, call = place
         verdict, line = judge(piece.text, failed) if outcome is None else (outcome, error)
-        call.answered, call.outcome, call.error = True, verdict, line or error
-        call.result, call.ended = piece.text, at
-        call.result_key = None
         piece.tool = piece.tool or call.tool
         if verdict == "error" and piece.kind == "result":
             piece = Piece(
                 "error", piece.text, piece.where, piece.call_id, piece.field, piece.tool, piece.tokens, piece.stub_of
             )
+        if call.answered and not again:
+            return self.append(piece) if stays else self.tape.add(piece)
+        call.answered, call.outcome, call.error = True, verdict, line or error
+        call.result, call.ended = piece.text, at
+        call.result_key = None
         ident = self.tape.append(piece) if stays else self.tape.add(piece)
         self.steps[index].results.append(ident)
         self._touch(index)

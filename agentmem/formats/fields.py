@@ -12,10 +12,12 @@ from itertools import islice
 from typing import Any
 
 from agentmem.formats.messages import compact_json
-from agentmem.model import Field, Kind, TokenCounter
+from agentmem.model import KINDS, Field, Kind, TokenCounter
 from agentmem.tape import Tape
 
 SHORTEST = 4
+_SAID = frozenset(KINDS.index(kind) for kind in ("call", "thinking"))
+"""What was done with a value, or thought about it, does not carry the field."""
 PLACES = 20
 """So many places of one field are tried where others stand already."""
 _LISTED = ("facts", "plan")
@@ -206,7 +208,7 @@ class Finder:
             upto = 0
         found = None
         for ident in reversed(self._tape.live):
-            if ident < upto:
+            if ident < upto or self._tape.kinds[ident] in _SAID:
                 continue
             text = text_of(ident)
             if text is not None and place(text, field) is not None:

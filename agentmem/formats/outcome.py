@@ -20,13 +20,17 @@ _EXIT = re.compile(
     r"\[exit:?)\s*(-?\d{1,10})",
     re.IGNORECASE,
 )
-_FAILED = re.compile(r"(?:^|[\s=])(\d{1,6}) (?:failed|errors?)\b|^FAILED\b|^(?:npm )?ERR!", re.MULTILINE)
+_COUNTED = re.compile(r"\d (?:failed|errors?)\b")
+_COUNT = re.compile(r"(?:^|[\s=])[1-9]\d{0,5}\Z")
 _DENIED = re.compile(
     r"\s*(?:denied|blocked by|vetoed|permission to use .{1,80} has been denied|the user doesn't want to|"
     r"user rejected|rejected by (?:the )?(?:user|guard)|operation not permitted by policy)",
     re.IGNORECASE,
 )
 _WINDOW = 4000
+_EXIT_SIGNS = ("exit", "return")
+"""One of them stands in every text in which the expression finds something: much cheaper to look for."""
+_FAILED_STARTS = re.compile(r"(?:FAILED\b|(?:npm )?ERR!)")
 
 
 def judge(text: str | None, flag: bool | None = None) -> tuple[Outcome, str | None]:
@@ -46,14 +50,31 @@ def judge(text: str | None, flag: bool | None = None) -> tuple[Outcome, str | No
         found = _from_json(text)
         if found is not None:
             return found
-    exits = _EXIT.search(head) or (_EXIT.search(text[-_WINDOW:]) if len(text) > _WINDOW else None)
+    tail = text[-_WINDOW:] if len(text) > _WINDOW else ""
+    exits = _exit(head) or (_exit(tail) if tail else None)
     if exits and flag is None:
         return ("ok", None) if int(exits.group(1)) == 0 else ("error", _error_line(text))
     if flag is False:
         return ("error", _error_line(text)) if exits and int(exits.group(1)) != 0 else ("ok", None)
-    if _FIRST_LINE.match(head) or _FAILED.search(head):
+    if _FIRST_LINE.match(head) or _failed(head):
         return "error", _error_line(text)
     return "ok", None
+
+
+def _exit(text: str) -> re.Match[str] | None:
+    low = text.lower()
+    return _EXIT.search(text) if any(sign in low for sign in _EXIT_SIGNS) else None
+
+
+def _failed(text: str) -> bool:
+    """Whether it counts failures or errors (not none of them), or a line begins with FAILED or ERR!."""
+    if " failed" in text or " error" in text:
+        for match in _COUNTED.finditer(text):
+            if _COUNT.search(text[max(0, match.start() - 7) : match.start() + 1]):
+                return True
+    if "FAILED" not in text and "ERR!" not in text:
+        return False
+    return any(_FAILED_STARTS.match(line) for line in text.split("\n"))
 
 
 def _from_json(text: str) -> tuple[Outcome, str | None] | None:

@@ -41,6 +41,8 @@ class Version:
     """xxh3 of each message's bytes, in order."""
     rest: bytes
     """The object without its messages, as JSON."""
+    stands: int = 0
+    """So many messages at the beginning are known to be those of the version before."""
 
 
 class Keeper(Protocol):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -35,6 +37,7 @@ class WholeReader:
         self._cut = False
         self._seen = False
         self._summed: Problem | None = None
+        self._started = False
         self.draft = self._begin(None)
 
     # -- for subclasses -------------------------------------------------------------------------------------------
@@ -45,7 +48,7 @@ class WholeReader:
             self._path, self.NAME, self._ident(), counter(self._options.counter), self._options.counter
         )
         self.draft.notice = notice
-        self._keys, self._offsets, self._summed = [], [], None
+        self._keys, self._offsets, self._summed, self._started = [], [], None, False
         self._fresh()
         return self.draft
 
@@ -57,6 +60,9 @@ class WholeReader:
 
     def _before(self, reading: Reading) -> None:
         """Told of a reading before its records are fed."""
+
+    def _start(self, reading: Reading) -> None:
+        """Told once of the first reading of a draft, before its first record."""
 
     def _records(self, reading: Reading) -> list[Item]:
         """The list whose records are fed."""
@@ -117,6 +123,9 @@ class WholeReader:
             self.draft.notice = None
             self._relocate(items[:known])
         self._cut, self._seen = reading.cut, True
+        if not self._started:
+            self._started = True
+            self._start(reading)
         for index in range(known, len(items)):
             self._feed(index, items[index])
         self._keys, self._offsets = keys, [item.offset for item in items]
@@ -131,14 +140,18 @@ class WholeReader:
 
     def _relocate(self, items: list[Item]) -> None:
         """Records stand elsewhere in the file now."""
-        moved = {old: item.offset for old, item in zip(self._offsets, items, strict=True) if old != item.offset}
-        if not moved:
+        shifts = [item.offset - old for old, item in zip(self._offsets, items, strict=True)]
+        if not any(shifts):
             return
+        sizes = [item.length for item in items]
         for lane in self.draft.lanes.values():
             for ident in range(len(lane.tape)):
                 where = lane.tape.segment(ident).where
-                if where is not None and where.source == self._path and where.offset in moved:
-                    lane.tape.relocate(ident, replace(where, offset=moved[where.offset]))
+                if where is None or where.source != self._path:
+                    continue
+                at = bisect_right(self._offsets, where.offset) - 1
+                if at >= 0 and shifts[at] and where.offset < self._offsets[at] + sizes[at]:
+                    lane.tape.relocate(ident, replace(where, offset=where.offset + shifts[at]))
 
     def _sum_up(self, records: int) -> None:
         """One line about records of kinds that are not known."""
@@ -173,6 +186,35 @@ class WholeReader:
         self.draft.counts[key] = self.draft.counts.get(key, 0) + 1
 
 
+class Beside:
+    """Files beside the main one, read when they changed."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, tuple[int, int, int] | None] = {}
+
+    def changed(self) -> bool:
+        """Whether one of the files read (or missed) before is another now."""
+        return any(_mark(path) != mark for path, mark in self._marks.items())
+
+    def look(self, path: Path) -> bool:
+        """Remember that file as it is now; whether it is there."""
+        self._marks[str(path)] = mark = _mark(str(path))
+        return mark is not None
+
+    def read(self, path: Path, lists: tuple[str, ...], *, salvage: bool = True) -> Reading:
+        """Raises Unreadable, NotYet."""
+        self.look(path)
+        return WholeFile(str(path), lists).read(salvage=salvage)
+
+
+def _mark(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def where_of(item: Item, part: int, span: tuple[int, int] | None = None) -> Where:
     """Place of one part of a record."""
     return Where(item.source, item.offset, item.length, item.base + part, span, item.line)
@@ -181,6 +223,51 @@ def where_of(item: Item, part: int, span: tuple[int, int] | None = None) -> Wher
 def piece_of(item: Item, number: int, part: Part) -> Piece:
     """The piece of one part of a record."""
     return Piece(part.kind, part.text, where_of(item, number), part.call_id, None, part.tool, part.tokens)
+
+
+def keep_only(lane: LaneDraft, ids: Iterable[int]) -> None:
+    """Take everything out of the list but these pieces."""
+    kept = set(ids)
+    live = lane.tape.live
+    end = len(live)
+    while end > 0:
+        start = end
+        while start > 0 and live[start - 1] not in kept:
+            start -= 1
+        if start < end:
+            lane.splice(start, end - start)
+        end = start - 1
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def inner(value: object, name: str) -> Mapping[str, Any]:
+    """A member that is an object, else an empty one."""
+    return mapping(mapping(value).get(name))
+
+
+def decoded(item: Item) -> Mapping[str, Any]:
+    """The record as an object; empty if it is none."""
+    try:
+        return mapping(decode(item.data))
+    except ValueError:
+        return {}
+
+
+def changed_at(path: Path) -> float:
+    """When a file changed, seconds since the epoch; 0.0 if it is gone."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def newest(paths: Iterable[Path]) -> list[Path]:
+    """Regular files of these, newest change first."""
+    return sorted((path for path in paths if path.is_file()), key=changed_at, reverse=True)
 
 
 def call_of(part: Part) -> Call | None:

@@ -9,15 +9,21 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+import xxhash
 
 _CHUNK = 4 * 1024 * 1024
 _FINGERPRINT = 256
+_TICK_NS = 20_000_000
+"""Two writes within a tick of the kernel's clock (1 to 10 ms) leave the same time."""
 SNAPSHOT_LIMIT = 512 * 1024 * 1024
 
 
@@ -40,6 +46,41 @@ class Record:
 
 
 Change = Literal["same", "grown", "replaced", "gone"]
+
+
+@dataclass(slots=True)
+class Slice:
+    """What one look at append files may read, and what it left for the next one."""
+
+    until: float
+    """Of `time.monotonic`."""
+    behind: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Path -> (bytes read, size) of files that were not read to their end."""
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() >= self.until
+
+
+_SLICE: ContextVar[Slice | None] = ContextVar("slice", default=None)
+
+
+@contextmanager
+def slice_of(seconds: float) -> Iterator[Slice]:
+    """Inside, append files stop after about so long, between two records; the next look reads on from there."""
+    given = Slice(time.monotonic() + seconds)
+    token = _SLICE.set(given)
+    try:
+        yield given
+    finally:
+        _SLICE.reset(token)
+
+
+def _absent(path: str, error: OSError) -> Change:
+    """Gone; raises Unreadable where it is there and cannot be looked at."""
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return "gone"
+    raise Unreadable(f"{path}: {_reason(error)}") from None
 
 
 def open_plain(path: str | Path) -> int:
@@ -89,13 +130,15 @@ class AppendFile:
         self.changed_at: float | None = None
         self._signature: tuple[int, int, int] | None = None
         self._fingerprint = b""
+        self._unended = False
+        """The last record was taken before its newline came."""
 
     def change(self) -> Change:
         """What happened to the file since it was last read; reads at most a few hundred bytes."""
         try:
             status = os.stat(self.path)
-        except OSError:
-            return "gone"
+        except OSError as error:
+            return _absent(self.path, error)
         signature = (status.st_ino, status.st_size, status.st_mtime_ns)
         if signature == self._signature:
             return "same"
@@ -113,7 +156,7 @@ class AppendFile:
     def rewind(self) -> None:
         """Read again from the start: the file was replaced."""
         self.offset = self.line = self.torn = self.size = 0
-        self._signature, self._fingerprint = None, b""
+        self._signature, self._fingerprint, self._unended = None, b"", False
 
     def records(self) -> Iterator[Record]:
         """Whole lines not yielded before. A last line without newline is yielded if it is a whole JSON value.
@@ -121,16 +164,24 @@ class AppendFile:
         Raises Unreadable. The place moves on with every record that is taken.
         """
         descriptor = open_plain(self.path)
+        given = _SLICE.get()
         try:
             status = os.fstat(descriptor)
             self.changed_at = status.st_mtime
-            position, rest = self.offset, b""
-            while True:
-                chunk = os.pread(descriptor, _CHUNK, position + len(rest))
-                if not chunk:
-                    break
-                data = rest + chunk if rest else chunk
-                start = 0
+            position = read = self.offset
+            parts: list[bytes] = []
+            while chunk := os.pread(descriptor, _CHUNK, read):
+                read += len(chunk)
+                if b"\n" not in chunk:
+                    # One long line: put together once it ends.
+                    parts.append(chunk)
+                    continue
+                data, start = b"".join([*parts, chunk]) if parts else chunk, 0
+                if self._unended:
+                    self._unended = False
+                    if data.startswith(b"\n"):
+                        start = 1
+                        self.offset = position + 1
                 while (end := data.find(b"\n", start)) >= 0:
                     self.line += 1
                     self.offset = position + end + 1
@@ -138,21 +189,36 @@ class AppendFile:
                     start = end + 1
                     if record.data:
                         yield record
-                rest = data[start:]
+                        if given is not None and given.over and self.offset < status.st_size:
+                            self._stop(descriptor, status, given)
+                            return
+                parts = [data[start:]]
                 position += start
+            rest = b"".join(parts)
             if rest and rest.rstrip().endswith((b"}", b"]")) and _whole(rest):
                 self.line += 1
                 self.offset = position + len(rest)
+                self._unended = True
                 self.torn = 0
                 yield Record(rest, position, self.line)
             else:
                 self.torn = len(rest)
             self.size = position + len(rest)
-            self._signature = (status.st_ino, status.st_size, status.st_mtime_ns)
-            start = max(0, self.offset - _FINGERPRINT)
-            self._fingerprint = os.pread(descriptor, self.offset - start, start)
+            self._sign(descriptor, (status.st_ino, status.st_size, status.st_mtime_ns))
         finally:
             os.close(descriptor)
+
+    def _stop(self, descriptor: int, status: os.stat_result, given: Slice) -> None:
+        """Stop in the middle: the next look finds the file grown."""
+        self.torn = 0
+        self.size = self.offset
+        given.behind[self.path] = (self.offset, status.st_size)
+        self._sign(descriptor, (status.st_ino, self.offset, status.st_mtime_ns))
+
+    def _sign(self, descriptor: int, signature: tuple[int, int, int]) -> None:
+        self._signature = signature
+        start = max(0, self.offset - _FINGERPRINT)
+        self._fingerprint = os.pread(descriptor, self.offset - start, start)
 
 
 def _whole(data: bytes) -> bool:
@@ -170,16 +236,28 @@ class SnapshotFile:
         self.path = str(path)
         self.changed_at: float | None = None
         self._signature: tuple[int, int, int] | None = None
+        self._racy: int | None = None
+        """Hash of what was read, while the file's clock is too coarse to tell whether it was written again since."""
 
     def change(self) -> Change:
         try:
             status = os.stat(self.path)
-        except OSError:
-            return "gone"
+        except OSError as error:
+            return _absent(self.path, error)
         signature = (status.st_ino, status.st_size, status.st_mtime_ns)
         if signature == self._signature:
-            return "same"
+            return "grown" if self._written_again(status) else "same"
         return "replaced" if self._signature and status.st_ino != self._signature[0] else "grown"
+
+    def _written_again(self, status: os.stat_result) -> bool:
+        """A second write in the same tick of the file's clock, of the same size, is seen by its bytes only."""
+        if self._racy is None or time.time_ns() - status.st_mtime_ns < _TICK_NS:
+            return False
+        held, self._racy = self._racy, None
+        try:
+            return xxhash.xxh3_64_intdigest(read_at(self.path, 0, status.st_size)) != held
+        except Unreadable:
+            return True
 
     def read(self) -> bytes:
         """The whole file. Raises Unreadable, and NotYet when it is empty or changed while it was read."""
@@ -201,6 +279,8 @@ class SnapshotFile:
             raise NotYet(f"{self.path}: being written")
         self.changed_at = after.st_mtime
         self._signature = (after.st_ino, after.st_size, after.st_mtime_ns)
+        fresh = time.time_ns() - after.st_mtime_ns < _TICK_NS
+        self._racy = xxhash.xxh3_64_intdigest(data) if fresh else None
         if not data.strip(b"\0 \t\r\n"):
             raise NotYet(f"{self.path}: empty")
         return data

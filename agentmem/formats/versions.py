@@ -220,6 +220,7 @@ class MessageList:
             where = Where(item.source, item.offset, item.length, item.base + number, None, item.line)
             if part.kind == "user" and part.text and self.goal_text is None and not self.starts_orphaned:
                 self.goal_text = part.text
+            if part.kind == "user" and part.text is not None and part.text == self.goal_text:
                 if not any(field.name in ("goal", "task") for field in fields):
                     out.append(Piece("goal", part.text, where))
                     continue

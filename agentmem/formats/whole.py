@@ -164,8 +164,8 @@ def _odd(text: bytes, base: int, path: str, wanted: frozenset[str], reading: Rea
 def _scan(
     text: bytes, wanted: frozenset[str]
 ) -> tuple[dict[str, tuple[int, int]], dict[str, list[tuple[int, int]]], int | None, int | None]:
-    """Spans of whole members of an object and of whole elements of a list or of its wanted members; where the value ends
-    (None: it does not), where junk begins behind it. Only brackets and strings are looked at."""
+    """Spans of whole members of an object and of whole elements of a list or of its wanted members; where the value
+    ends (None: it does not), where junk begins behind it. Only brackets and strings are looked at."""
     members: dict[str, tuple[int, int]] = {}
     elements: dict[str, list[tuple[int, int]]] = {}
     bare = text[:1] == b"["

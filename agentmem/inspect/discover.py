@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +20,8 @@ LIVE_SECONDS = 600.0
 """A file that changed within this time is taken for live until its run says that it ended."""
 _SIDE_FILES = (".steps.jsonl", ".lock", ".tmp", ".meta.json")
 _ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
+_ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")
+"""A log that was moved away for a new one."""
 _MOST_FILES = 20_000
 
 
@@ -48,7 +52,8 @@ def expand(target: str) -> Iterator[Path]:
                 if Path(name).is_file() and not is_side_file(Path(name)):
                     yield Path(name)
             return
-        reason = "no permission" if isinstance(error, PermissionError) else "no such file or folder"
+        reasons = {errno.EACCES: "no permission", errno.ELOOP: "a loop of symbolic links"}
+        reason = reasons.get(error.errno or 0, "no such file or folder")
         raise Unreadable(f"{target}: {reason}") from None
     if stat.S_ISDIR(mode):
         if any(known.recognise(path, b"") for known in formats()):
@@ -79,11 +84,15 @@ def _entries(path: Path) -> Iterator[Path]:
     with os.scandir(path) as found:
         for entry in found:
             file = Path(entry.path)
-            if not entry.name.endswith(_ENDINGS) or is_side_file(file):
+            if not (entry.name.endswith(_ENDINGS) or _ROTATED.search(entry.name)) or is_side_file(file):
                 continue
             if entry.is_symlink() and not os.path.realpath(entry.path).startswith(root + os.sep):
                 continue
-            if entry.is_file():
+            try:
+                plain = entry.is_file()
+            except OSError:
+                continue  # a link that leads round in a circle
+            if plain:
                 yield file
 
 

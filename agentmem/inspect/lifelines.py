@@ -7,15 +7,23 @@ Levels, one glyph a step: `━` in the prompt, `◆` changed, `╌` shortened, `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
+from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.goal import goal_field, is_goal
+from agentmem.inspect.compare.survive import is_variant
+from agentmem.inspect.compare.things import sort_of, tokens_in
 from agentmem.inspect.compare.words import is_item, leaf, root, stands
 from agentmem.model import Drop, Field, Lane, Lifeline, Run, Step
 from agentmem.tape import PromptView, Tape
 
 IN, CHANGED, SHORTENED, HELD, GONE, ALARM, NEEDED, NOT_YET = "━", "◆", "╌", "─", "·", "▲", "✗", " "
 _PRESENT = frozenset({IN, CHANGED, SHORTENED})
+_ABSENT = frozenset({GONE, ALARM, NEEDED, HELD})
 _NULL = "null"
+_READ_FOR_FORMS = 2_000_000
+"""Characters that are looked through for near forms of a text."""
+_MOST_FORMS = 4
 Fetch = Callable[[int], str | None]
 """Whole text of a segment of the lane by its id; None if it cannot be had."""
 
@@ -93,10 +101,14 @@ class _FieldLine:
         self.value: str | None = None
         self.drops: list[Drop] = []
 
+    def fill(self, count: int) -> None:
+        """Nothing changed in the steps before index `count`."""
+        if len(self.levels) < count:
+            last = self.levels[-1] if self.levels else NOT_YET
+            self.levels.extend([IN if last == CHANGED else last] * (count - len(self.levels)))
+
     def put(self, step: Step, index: int, field: Field | None) -> None:
-        if len(self.levels) < index:
-            fill = GONE if self.value is not None else NOT_YET
-            self.levels.extend(fill for _ in range(index - len(self.levels)))
+        self.fill(index)
         if field is None or field.value in (_NULL, ""):
             self.levels.append(GONE if self.value is not None else NOT_YET)
             return
@@ -115,9 +127,6 @@ def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
     before: tuple[Field, ...] | None = None
     for index, step in enumerate(lane.steps):
         if step.fields is before and not step.drops:
-            for line in lines.values():
-                last = line.levels[-1] if line.levels else NOT_YET
-                line.levels.append(IN if last == CHANGED else last)
             continue
         before = step.fields
         for field in step.fields:
@@ -138,8 +147,7 @@ def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
                 lost.drops.append(drop)
     ranked = []
     for line in lines.values():
-        if len(line.levels) < len(lane.steps):
-            line.put(lane.steps[-1], len(lane.steps) - 1, None)
+        line.fill(len(lane.steps))
         _mark(line.levels, line.drops)
         ranked.append((_rank(line), _line(line.name, lane, line.levels, line.changed)))
     ranked.sort(key=lambda item: item[0])
@@ -182,13 +190,46 @@ def _rank(line: _FieldLine) -> tuple[int, int, int]:
 def text_lifeline(run: Run, lane_id: str, text: str, fetch: Fetch) -> Lifeline:
     """Any text in the prompts of one lane. `fetch` gives whole texts; only pieces longer than their head need it.
 
-    `said`: steps whose reply says it although it does not stand in the prompt.
+    `said`: steps whose reply says it although it does not stand in the prompt. `changed`: where the text is an
+    identifier, a path or a number that is gone, near forms that came only after it had left: (step, form).
     """
     lane = run.lane(lane_id)
     tape = _tape(lane)
     if not text or tape is None:
         return _line(text, lane, [NOT_YET] * len(lane.steps))
-    return hits_lifeline(lane, text, find(tape, text, fetch))
+    line = hits_lifeline(lane, text, find(tape, text, fetch))
+    return replace(line, changed=_variants(lane, tape, line, fetch))
+
+
+def _variants(lane: Lane, tape: Tape, line: Lifeline, fetch: Fetch) -> tuple[tuple[int, str], ...]:
+    """Forms near to the text of a lifeline that came in the steps after it had left, and had not stood before."""
+    text, kind = line.name, sort_of(line.name)
+    left = next((at for at, level in enumerate(line.levels) if level in _ABSENT and IN in line.levels[:at]), None)
+    if kind is None or left is None or len(text) < SHORTEST or any(map(str.isspace, text)):
+        return ()
+    found: dict[str, int] = {}
+    seen: set[int] = set()
+    budget = _READ_FOR_FORMS
+    for ident in range(len(tape)):
+        n = tape.born[ident]
+        if n <= left or tape.keys[ident] in seen or budget <= 0:
+            continue
+        seen.add(tape.keys[ident])
+        segment = tape.segment(ident)
+        body = segment.head or ""
+        if segment.characters is not None and segment.characters > len(body):
+            body = fetch(ident) or ""
+        budget -= len(body)
+        if text[:2] not in body and text[-2:] not in body:
+            continue
+        for form in tokens_in(body):
+            if form != text and is_variant(text, form, kind) and n < found.get(form, n + 1):
+                found[form] = n
+    out: list[tuple[int, str]] = []
+    for form, n in sorted(found.items(), key=lambda item: (item[1], item[0]))[:_MOST_FORMS]:
+        if all(not tape.born[ident] or tape.born[ident] > left for ident in find(tape, form, fetch)):
+            out.append((lane.steps[n - 1].number, form))
+    return tuple(out)
 
 
 def find(tape: Tape, text: str, fetch: Fetch) -> set[int]:

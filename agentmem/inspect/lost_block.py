@@ -12,6 +12,9 @@ SINGULAR = {
     "identifiers": "identifier", "paths": "path", "numbers": "number", "commands": "command",
     "constraints": "constraint", "decisions": "decision",
 }  # fmt: skip
+SHOWN = {"identifiers": 16, "paths": 16, "numbers": 12, "commands": 4, "constraints": 12, "decisions": 6, "prose": 4}
+"""So many of a kind are in the block: it has to fit into a prompt."""
+LONGEST_PROSE = 300
 KEYWORD_KINDS = ("constraints", "decisions")
 """Told by keywords in the text, so that some may be missed."""
 
@@ -44,18 +47,29 @@ def unrecorded(run: Run, lane: str | None = None) -> Iterable[Drop]:
 
 
 def boundary_block(survival: Survival) -> str:
-    """What one boundary lost, most important first, one kind a line (prose and the goal one piece a line)."""
+    """What one boundary lost, most important first, one kind a line (prose and the goal one piece a line); of each kind
+    the first few and how many more there are."""
     rows = [f"Lost at step {survival.step} ({survival.boundary.kind}):"]
     for kind in ORDER:
         texts = [lost.text for lost in survival.lost if lost.kind == kind]
         if not texts:
             continue
+        kept, total = survival.kept.get(kind, (0, len(texts)))
+        shown = texts[: SHOWN.get(kind, len(texts))]
+        rest = max(total - kept, len(texts)) - len(shown)
+        more = f" and {rest} more" if rest else ""
         if kind in ("identifiers", "paths", "numbers"):
-            rows.append(f"- {kind}: {', '.join(texts)}")
+            rows.append(f"- {kind}: {', '.join(shown)}{more}")
         else:
-            rows.extend(f"- {SINGULAR.get(kind, kind)}: {text}" for text in texts)
+            rows.extend(f"- {SINGULAR.get(kind, kind)}: {_short(kind, text)}" for text in shown)
+            if more:
+                rows.append(f"- {kind}:{more}")
     rows.extend(f"- changed on the way: {now} was {was}" for was, now in survival.changed)
     return "\n".join(rows)
+
+
+def _short(kind: str, text: str) -> str:
+    return text if kind != "prose" or len(text) <= LONGEST_PROSE else f"{text[:LONGEST_PROSE].rstrip()} …"
 
 
 def _drop_line(drop: Drop) -> str:

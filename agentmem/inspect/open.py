@@ -8,7 +8,7 @@ from pathlib import Path
 from agentmem.formats import recognise
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Format, Keeper, Options
-from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.source import NotYet, Unreadable, slice_of
 from agentmem.inspect.assemble import Assembler
 from agentmem.inspect.discover import NoRuns, find, why_unknown
 from agentmem.inspect.texts import Texts
@@ -28,25 +28,40 @@ class SeveralRuns(Exception):
 class Opened:
     """A reader with its run. `refresh` looks again; values given out before stay as they are."""
 
-    def __init__(self, path: Path, known: Format, options: Options, *, window: int | None = None) -> None:
+    def __init__(
+        self, path: Path, known: Format, options: Options, *, window: int | None = None, seconds: float | None = None
+    ) -> None:
         self._path = path
         self._options = options
         self._window = window
         self._reader = known.open(path, options)
         self._draft: RunDraft | None = None
-        self._reader.refresh()
+        self.behind: tuple[int, int] | None = None
+        """(bytes read, bytes there) while not everything was read; None: it is."""
+        self._look(seconds)
         self._assemble()
+
+    def _look(self, seconds: float | None) -> bool:
+        if seconds is None:
+            return self._reader.refresh()
+        with slice_of(seconds) as given:
+            changed = self._reader.refresh()
+        left = given.behind.values()
+        self.behind = (sum(done for done, _ in left), sum(total for _, total in left)) if left else None
+        return changed
 
     def _assemble(self) -> None:
         if self._draft is not self._reader.draft:
             self._draft = self._reader.draft
-            self._texts = Texts(self._reader, self._options.keeper or getattr(self._reader, "keeper", None))
+            keeper = self._options.keeper or getattr(self._reader, "keeper", None)
+            self._texts = Texts(self._reader, keeper, getattr(self._reader, "rows", None))
             self._assembler = Assembler(self._draft, self._texts, window=self._window)
         self.run: Run = self._assembler.run()
 
-    def refresh(self) -> bool:
-        """Read what is new. True if the run changed; `run` is then a new value."""
-        changed = self._reader.refresh()
+    def refresh(self, seconds: float | None = None) -> bool:
+        """Read what is new, of append files for about `seconds` (None: to the end). True if the run changed; `run` is
+        then a new value."""
+        changed = self._look(seconds)
         if changed:
             self._assemble()
         return changed
@@ -54,7 +69,7 @@ class Opened:
     def grew_older(self) -> bool:
         """Look at the clock only: True if the run's status is another now (a live run that went quiet)."""
         before = (self.run.status, self.run.pending)
-        self.run = self._assembler.run()
+        self.run = self._assembler.run(changed=False)
         return (self.run.status, self.run.pending) != before
 
     def watched(self) -> Iterable[Path]:
@@ -101,14 +116,16 @@ def open_run(
 
 
 def open_info(
-    info: RunInfo, *, counter: str = "chars4", window: int | None = None, keeper: Keeper | None = None
-) -> Opened:
-    """Open a run of the list. Raises Unreadable, NotYet."""
+    info: RunInfo, *, counter: str = "chars4", window: int | None = None, keeper: Keeper | None = None,
+    seconds: float | None = None,
+) -> Opened:  # fmt: skip
+    """Open a run of the list; `seconds` as for `Opened.refresh`. Raises Unreadable, NotYet."""
     path = Path(info.path)
     known = recognise(path)
     if known is None:
         raise Unreadable(f"{path}: {why_unknown(path)}")
-    return Opened(path, known, Options(counter, info.id if known.runs else None, keeper), window=window)
+    options = Options(counter, info.id if known.runs else None, keeper)
+    return Opened(path, known, options, window=window, seconds=seconds)
 
 
 __all__ = ["NoRuns", "NotYet", "Opened", "SeveralRuns", "Unreadable", "choose", "find", "open_info", "open_run"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentmem.inspect.verdict import short_name
-from agentmem.model import Run
 from agentmem.safe import name
+
+if TYPE_CHECKING:
+    from agentmem.model import Run
 
 _GOAL = {"last": "goal ✓", "present": "goal ✓", "buried": "goal ! buried", "missing": "goal ✗", "changed": "goal ~",
          "unknown": "goal ?"}  # fmt: skip

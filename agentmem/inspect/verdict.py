@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agentmem.model import Cycle, Drop, Lane, Run
+if TYPE_CHECKING:
+    from agentmem.model import Cycle, Drop, Lane, Run
+
 
 Level = Literal["alarm", "warning", "calm", "unknown"]
 _CUT = ("compaction", "condensation", "trim", "prune", "rewrite", "unexplained")

@@ -40,7 +40,7 @@ _WORDS = re.compile(
     r"|(?:(?<=J)an|(?<=F)eb|(?<=M)ar|(?<=A)pr|(?<=M)ay|(?<=J)un|(?<=J)ul|(?<=A)ug|(?<=S)ep|(?<=O)ct|(?<=N)ov|(?<=D)ec)"
     rf"[a-z]{{0,6}}\.?\s+\d\d?(?!\w){_YEAR})"
 )
-_JOBS = re.compile(r"(?m)^\[\d+\]\s+\d+\b")
+_JOBS = re.compile(r"\[(?<![^\n]\[)\d+\]\s+\d+\b")
 _RULES = ("===", "---", "___", "***", "###", "~~~")
 _ENDS = 65_536
 _RULER = re.compile(r"([=\-_*#~])\1{2,}")
@@ -86,9 +86,9 @@ def mask(text: str) -> str:
     if text.count("-") >= 4:
         text = _UUID.sub(MASK, text)
     text = _DIGITS.sub(MASK, _WORDS.sub(MASK, text))
-    if "[" in text:
+    if text[:1] == "[" or "\n[" in text:
         text = _JOBS.sub(MASK, text)
-    if any(rule in text for rule in _RULES):
+    if any(map(text.__contains__, _RULES)):
         text = _RULER.sub(r"\1\1\1", text)
     return text.strip()
 
@@ -184,6 +184,6 @@ def says_running(result: str) -> bool:
     """Whether a result says that something is still running; long results only by their ends, never beside an error."""
     text = result if len(result) <= _LONG_WAIT else f"{result[:200]}\n{result[-200:]}"
     low = text.lower()
-    if not any(sign in low for sign in _SIGNS):
+    if not any(map(low.__contains__, _SIGNS)):
         return False
     return _RUNNING.search(text) is not None and _FAILED.search(text) is None

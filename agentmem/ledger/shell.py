@@ -10,6 +10,8 @@ from agentmem.model import Effect
 
 _LIMIT = 20_000
 _PLAIN = re.compile(r"[^\s;&|()<>\"'\\`$#]+")
+_BARE = re.compile(r"[ \t]*([^\s;&|()<>\"'\\`$#\d][^\s;&|()<>\"'\\`$#]*)(?=[ \t\n;|]|\Z)")
+"""A word without quotes and signs, as most are, and the space before it; one that begins with a digit may redirect."""
 _REDIRECT = re.compile(r"(?:\d+|&)?(<<<|<<-?|>>|>\||>&|<>|<&|&>>|&>|>|<)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-")
@@ -19,6 +21,7 @@ _WRAPPERS = frozenset({
     "sudo", "doas", "env", "nohup", "nice", "ionice", "timeout", "gtimeout", "command", "exec", "builtin",
     "stdbuf", "xargs", "setsid", "unbuffer", "chronic", "poetry", "pipenv", "uvx", "npx", "rtk", "eval",
 })  # fmt: skip
+_UNWRAPPED = _WRAPPERS | {"uv"}
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})
 READS = frozenset({
     "cat", "bat", "head", "tail", "less", "more", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ls",
@@ -80,7 +83,15 @@ _SQL_CLIENTS = frozenset({"psql", "mysql", "sqlite3", "mariadb", "duckdb"})
 _CURL_CHANGE = re.compile(r"-[a-zA-Z]*[dFTO]\b.*|--(?:data|form|upload-file|json|remote-name|output).*")
 _INPLACE = re.compile(r"-[a-zA-Z]*i.*|--in-place.*")
 _FIND_CHANGE = frozenset({"-delete", "-exec", "-execdir", "-ok", "-fprint"})
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _SHORT = re.compile(r"-[a-zA-Z]*c")
+
+
+_PLAIN_READS = (
+    READS - CHANGES - _TESTS - _WAITS - _SQL_CLIENTS - _SHELLS - _SUBREADS.keys()
+    - {"sed", "perl", "yq", "awk", "find", "fd", "sort", "curl", "tail"}
+)  # fmt: skip
+"""Heads that only read, whatever their options."""
 
 
 def sql_effect(text: str) -> Effect:
@@ -134,6 +145,11 @@ def split(command: str) -> list[tuple[list[str], list[tuple[str, str]]]]:
     endings: list[str] = []
     at = 0
     while at < len(text):
+        plain = _BARE.match(text, at)
+        if plain is not None:
+            found.append(plain.group(1))
+            at = plain.end()
+            continue
         c = text[at]
         redirect = _REDIRECT.match(text, at) if c in "<>&" or c.isdecimal() else None
         if redirect is not None and not (c == "&" and text[at : at + 2] not in ("&>",)):
@@ -179,6 +195,8 @@ def _after_here_documents(text: str, at: int, endings: Sequence[str]) -> int:
 
 def unwrapped(words: Sequence[str]) -> list[str]:
     """The command without keywords, assignments and wrappers: `sudo -u x FOO=1 timeout 5 rm f` -> `rm f`."""
+    if words and words[0] not in _KEYWORDS and words[0].rsplit("/", 1)[-1] not in _UNWRAPPED and "=" not in words[0]:
+        return list(words)
     rest = list(words)
     wrapped = False
     while rest:
@@ -210,7 +228,7 @@ def _changes_files(redirects: Sequence[tuple[str, str]]) -> bool:
 
 
 def _one(words: list[str], depth: int) -> Effect:
-    words = unwrapped(words)
+    """The effect of one simple command, keywords and wrappers taken off."""
     if not words or words[0] in _CLOSERS:
         return "reads"
     head = words[0].rsplit("/", 1)[-1] if not words[0].startswith("./") else words[0]
@@ -219,8 +237,10 @@ def _one(words: list[str], depth: int) -> Effect:
     if head in _SHELLS:
         script = next((rest[i + 1] for i, w in enumerate(rest[:-1]) if _SHORT.fullmatch(w)), None)
         return command_effect(script, depth + 1) if script is not None and depth < 4 else "unknown"
-    if re.fullmatch(r"(?:python|pypy)[\d.]*", head):
-        return _one(rest[rest.index("-m") + 1 :], depth) if "-m" in rest[:-1] and depth < 4 else "unknown"
+    if head in _PLAIN_READS:
+        return "reads"
+    if _PYTHON.fullmatch(head):
+        return _one(unwrapped(rest[rest.index("-m") + 1 :]), depth) if "-m" in rest[:-1] and depth < 4 else "unknown"
     if head in _WAITS or (head == "tail" and any(w in ("-f", "-F", "--follow") for w in rest)):
         return "waits"
     if head in _SQL_CLIENTS:
@@ -295,24 +315,22 @@ def command_effect(command: str, depth: int = 0) -> Effect:
     A sleep beside commands that only look is a poll and waits; a sleep before a test run or a change is not.
     """
     effects: set[Effect] = set()
-    tests = False
-    clocks = True
+    bares: list[list[str]] = []
     for words, redirects in split(command):
-        if _changes_files(redirects):
+        if redirects and _changes_files(redirects):
             effects.add("changes")
         if not words:
             continue
-        effects.add(_one(words, depth))
         bare = unwrapped(words)
-        tests = tests or _is_test(bare)
-        clocks = clocks and bare[:1] == ["date"]
+        bares.append(bare)
+        effects.add(_one(bare, depth))
     if "changes" in effects:
         return "changes"
     if "unknown" in effects or not effects:
         return "unknown"
     if "waits" in effects:
-        return "reads" if tests else "waits"
-    return "waits" if clocks else "reads"
+        return "reads" if any(map(_is_test, bares)) else "waits"
+    return "waits" if all(bare[:1] == ["date"] for bare in bares) else "reads"
 
 
 def _is_test(bare: Sequence[str]) -> bool:

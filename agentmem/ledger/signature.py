@@ -50,9 +50,12 @@ def _plain(value: object) -> object:
     return repr(value)
 
 
+_ENCODE = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+
+
 def dumps(value: object) -> str:
     """Canonical JSON: keys sorted, no spaces, non-ASCII as it is."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODE(value)
 
 
 def parsed(arguments: str | Mapping[str, Any]) -> object:

@@ -35,6 +35,16 @@ def test_a_run_that_did_not_change_is_made_of_the_same_lanes() -> None:
     assert tale.run().main is tale.run().main
 
 
+def test_only_status_and_notice_are_looked_at_when_nothing_was_touched() -> None:
+    tale = Tale("look")
+    tale.step(said="done")
+    before = tale.run()
+    tale.draft.changed_at, tale.draft.notice = NOW - 1000, "file gone"
+    after = tale.assembler.run(changed=False)
+    assert after.lanes is before.lanes and (after.status, after.notice) == ("stale", "file gone")
+    assert (before.status, before.notice) == ("live", None)
+
+
 def test_the_text_of_a_result_is_let_go_once_its_key_is_known() -> None:
     tale = Tale("look")
     tale.step(("look", "{}", "fine " * 100))

@@ -167,7 +167,8 @@ def test_near_is_a_character_or_two(old: str, new: str, expected: bool) -> None:
         ("src/app.py", "paths"), ("app.py", "paths"), ("8841", "numbers"), ("3.14", "numbers"),
         ("INC_4471", "identifiers"),
         ("getUserName", "identifiers"), ("hello", None), ("Hello", None), ("HELLO", None), ("12:30", None),
-        ("2025-11-02", None), ("7", None), ("a1b2c3d", "identifiers"), ("and/or", "paths"),
+        ("2025-11-02", None), ("7", None), ("a1b2c3d", "identifiers"), ("and/or", None),
+        ("src/core", "paths"), ("/etc/hosts", "paths"), ("/login", None), ("docs/a.md", "paths"), ("2.10s", None),
     ],
 )  # fmt: skip
 def test_tokens_are_told_apart(token: str, sort: str | None) -> None:

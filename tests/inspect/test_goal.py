@@ -114,6 +114,26 @@ def test_no_goal_and_a_list_that_was_cut_are_unknown() -> None:
     assert tale.lane().steps[0].goal == "unknown" and tale.run().goal is None
 
 
+def test_a_goal_that_has_not_been_said_yet_is_unknown_and_not_missing() -> None:
+    tale = Tale()
+    tale.draft.set_goal(GOAL, declared=False)
+    tale.say("user", "/mode")
+    tale.step()
+    tale.say("user", GOAL)
+    tale.step(said="yes")
+    assert [step.goal for step in tale.lane().steps] == ["unknown", "last"]
+
+
+def test_a_plan_that_is_restored_does_not_stand_for_the_goal() -> None:
+    tale = Tale("move the billing export to the new host before friday")
+    tale.hold(plan=[("read the config", False), ("write the file", False)], step=0)
+    tale.step()
+    tale.take(tale.at.tape.live[0])
+    tale.step()
+    assert [step.goal for step in tale.lane().steps[:2]] == ["present", "missing"]
+    assert [(drop.kind, drop.alarming) for drop in tale.drops()] == [("goal", True)]
+
+
 def test_a_subagent_has_the_task_that_it_was_given() -> None:
     tale = Tale(GOAL)
     tale.step()

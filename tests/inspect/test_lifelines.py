@@ -176,3 +176,25 @@ def test_a_lifeline_agrees_with_a_search_through_every_prompt(moves: list[tuple[
     assert line.present == ranges(lane, ["━" if here else " " for here in stands])
     hits = find(tale.at.tape, "needle", texts)
     assert hits == {ident for ident in range(len(tale.at.tape)) if "needle" in (texts(ident) or "")}
+
+
+def test_a_near_form_that_came_after_a_text_had_left_is_told() -> None:
+    tale = Tale("ship the order")
+    first = tale.say("user", "the order id is 8841, not 8842")
+    tale.step(own=27)
+    tale.take(first)
+    tale.step(own=28)
+    tale.say("note", "order 8814 of 1848, 8842, 9814")
+    tale.step(own=29, said="done")
+    line = text_line(tale, "8841")
+    assert (line.present, line.changed) == (((27, 27),), ((29, "8814"),))
+    assert text_line(tale, "8842").changed == ()
+
+
+def test_a_text_that_still_stands_has_no_near_forms() -> None:
+    tale = Tale("ship the order")
+    tale.say("user", "the order id is 8841")
+    tale.step()
+    tale.say("user", "or 8814")
+    tale.step(said="done")
+    assert text_line(tale, "8841").changed == ()

@@ -129,12 +129,15 @@ def story(steps: int = 31, *, hostile: str = "", path: str = "/tmp/runs/fix-pars
                                 first, first + hostile, first + hostile if failed else None,
                                 T0 + n * 20, T0 + n * 20 + 3, total),)  # fmt: skip
             trace = [*trace, call, result]
+        stands = {seg.field: seg.id for seg in view if seg.field is not None}
         fields = tuple(
-            Field(f"facts.{name}", FACTS[name][0] + hostile, 14, FACTS[name][2], FACTS[name][1]) for name in names
+            Field(f"facts.{k}", FACTS[k][0] + hostile, 14, FACTS[k][2], FACTS[k][1], stands[f"facts.{k}"])
+            for k in names
         ) + tuple(Field(f"plan[{i}]", item + hostile, 6, done=i < done) for i, item in enumerate(PLAN))
         boundary = Boundary("compaction", True, 26_900, 8_900, "the window was full") if n == 16 else None
+        held = Field("goal", GOAL + hostile, 24, segment=stands["goal"])
         made.append(Step("main", n, None, T0 + n * 20, is_open, ("main", n - 1) if n > 1 else None, view,
-                         (Field("goal", GOAL + hostile, 24), *fields), replies, attempts, results, dropped, sums,
+                         (held, *fields), replies, attempts, results, dropped, sums,
                          None, boundary, "last", 0))  # fmt: skip
     cycles: tuple[Cycle, ...] = ()
     if steps >= 24:

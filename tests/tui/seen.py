@@ -46,6 +46,14 @@ class Seen:
             await self.pilot.pause(0.02)
         raise AssertionError(f"{words!r} does not appear on:\n{self.text}")
 
+    async def until_gone(self, words: str) -> None:
+        """Wait until the words no longer stand on the screen."""
+        for _ in range(200):
+            if words not in self.text:
+                return
+            await self.pilot.pause(0.02)
+        raise AssertionError(f"{words!r} is still on:\n{self.text}")
+
     async def play(self, *events: object, until: str) -> None:
         self.source.play(*events)
         await self.until(until)

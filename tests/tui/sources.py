@@ -52,6 +52,12 @@ class Trouble:
     text: str
 
 
+@dataclass(frozen=True)
+class Progress:
+    done: int
+    total: int
+
+
 class Played:
     """Emits what it is given, then what is played, until it is stopped. Answers questions about the newest run."""
 

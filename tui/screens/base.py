@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
-from agentmem.model import Lifeline, Run, RunInfo
-
 from ..context import Context, Texts, View
 from ..safe import text
 from ..widgets.rows import Pane
 from .reader import Reader
 
 if TYPE_CHECKING:
+    from agentmem.model import Lifeline, Run, RunInfo
+
     from ..app import Inspector
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentmem import safe
-from agentmem.model import Segment
 
 from ..keys import PANE_IDS
 from ..messages import RawReady
 from .base import RunBase, run_name
 from .layout import DRAWER
+
+if TYPE_CHECKING:
+    from agentmem.model import Segment
 
 
 class Looking(RunBase):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.model import Cursor, Lifeline, Run, Step
-
-from ..index import Index, LaneIndex
-
 if TYPE_CHECKING:
     from agentmem.inspect.why import Because
+    from agentmem.model import Cursor, Lifeline, Run, Step
+
+    from ..index import Index, LaneIndex
 
 JUMPS = {"error": "failed call", "drop": "step that lost something", "boundary": "boundary", "cycle": "cycle"}
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.model import Run, RunInfo
-
 from ..context import Texts
-from ..index import Index
 from ..messages import LifelineReady, TextReady
 from .base import RunBase
 
 if TYPE_CHECKING:
+    from agentmem.model import Run, RunInfo
     from agentmem.tape import Tape
+
+    from ..index import Index
 
 
 class Taking(RunBase):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-
-from agentmem.model import Lifeline
+from typing import TYPE_CHECKING
 
 from .line import Span
+
+if TYPE_CHECKING:
+    from agentmem.model import Lifeline
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 RISING = " ▁▂▃▄▅▆▇█"

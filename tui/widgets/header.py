@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-
-from agentmem.model import Run
 
 from ..context import View
 from ..messages import Do, ToStep
@@ -16,10 +15,15 @@ from .bars import bar
 from .line import Line, Span, fit, thousands
 from .rows import Band
 
+if TYPE_CHECKING:
+    from agentmem.model import Run
+
 ESTIMATES = ("words", "pieces5", "chars4")
 """Counters that only estimate: their figures are shown with `≈`."""
 _PROVENANCE = {"exact": ("EXACT", "EXACT"), "reconstructed": ("RECONSTRUCTED", "RECON"), "partial": ("PARTIAL", "PART")}
 _GAUGE = 12
+NAME, SHORTEST_NAME = 8, 6
+"""Rank of the run's name, and the cells below which it goes instead of being cut."""
 NEVER = 3
 """Ranks up to this one never go; the run's name is cut instead."""
 
@@ -103,8 +107,9 @@ def fit_name(outside: str, limit: int) -> str:
     return shown if cell_len(shown) <= limit else fit(shown, limit).rstrip()
 
 
-def items(view: View, short: bool) -> list[Item]:
-    """Everything that could stand there, in the order in which it is shown."""
+def items(view: View, short: bool, terse: bool) -> list[Item]:
+    """Everything that could stand there, in the order in which it is shown. `short`: numbers and chips as below 100
+    columns; `terse`: words as below 120."""
     run, index, step = view.run, view.index, view.step
     lane = index[view.cursor[0]]
     size = lane.size(step.n)
@@ -126,7 +131,7 @@ def items(view: View, short: bool) -> list[Item]:
     if len(index.lanes) > 1:
         name = lane.lane.name or lane.lane.id
         found.append(Item(5, (Span("lane ", "label"), Span(fit_name(name, 12), target=Do("lane")))))
-    found.append(Item(4, goal(view, short)))
+    found.append(Item(4, goal(view, terse)))
     found.append(Item(7, (Span(figure, bold=True),)))
     if run.window:
         if not short:
@@ -148,7 +153,7 @@ def items(view: View, short: bool) -> list[Item]:
         words = f" ▲{len(silent)} " if short else f" ▲ {len(silent)} silent "
         place = ToStep(silent[-1].lane, silent[-1].n, "lost")
         found.append(Item(2, (Span(words, "ink-error" if solid else "text-error", True,
-                                   fill="error" if solid else "error-muted", target=place),), True))  # fmt: skip
+                                   fill="error" if solid else "error-muted", target=place),), True, 1))  # fmt: skip
     if run.cycles:
         turning = bool(index.turning)
         count = len(run.cycles)
@@ -156,7 +161,7 @@ def items(view: View, short: bool) -> list[Item]:
         found.append(Item(2, (Span(words, "ink-warning" if turning else "text-warning", True,
                                    fill="warning" if turning else "warning-muted",
                                    target=Do("pane_loops")),), True, 1))  # fmt: skip
-    found.append(Item(5, (Span(_PROVENANCE[run.provenance][short], target=Do("provenance")),), True))
+    found.append(Item(5, (Span(_PROVENANCE[run.provenance][terse], target=Do("provenance")),), True, 1 if short else 2))
     if not short:
         found.append(Item(13, (Span(fit_name(run.format, 20), "label"),), True, 1))
     return found
@@ -169,21 +174,23 @@ def thousands_short(tokens: int) -> str:
 
 
 def header_line(view: View, width: int) -> Line:
-    """The row at a width: the highest ranks are left out first, then the run's name is cut."""
-    shown = items(view, width < 100)
-    while _width(shown) > width:
-        goes = max(shown, key=lambda item: item.rank)
-        if goes.rank <= NEVER:
-            break
-        shown.remove(goes)
+    """The row at a width: by rank, the first ones first; the run's name is cut before it goes."""
+    highest = 99 if width >= 140 else 10 if width >= 120 else 9
+    every = [item for item in items(view, width < 100, width < 120) if item.rank <= highest]
+    room = width - 1
+    kept: dict[int, Item] = {}
+    for order, item in sorted(enumerate(every), key=lambda pair: pair[1].rank):
+        if item.width > room and item.rank == NAME and room - item.gap >= SHORTEST_NAME:
+            name = item.spans[0]
+            item = replace(item, spans=(replace(name, text=fit(name.text, room - item.gap)),))
+        if item.width <= room or item.rank <= NEVER:
+            kept[order] = item
+            room -= item.width
+    shown = [kept[order] for order in sorted(kept)]
     left = _joined([item for item in shown if not item.right])
     right = _joined([item for item in shown if item.right])
-    room = width - 1 - sum(cell_len(span.text) for span in (*left, *right))
-    return Line((*left, Span(" " * max(0, room)), *right, Span(" ")), fill="panel")
-
-
-def _width(shown: Sequence[Item]) -> int:
-    return sum(item.width for item in shown) + 1
+    blank = width - 1 - sum(cell_len(span.text) for span in (*left, *right))
+    return Line((*left, Span(" " * max(0, blank)), *right, Span(" ")), fill="panel")
 
 
 def _joined(shown: Sequence[Item]) -> list[Span]:

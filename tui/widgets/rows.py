@@ -36,7 +36,7 @@ computed once a run.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
 from rich.segment import Segment as Cells
@@ -45,12 +45,13 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agentmem.model import Cursor, Run
-
 from ..context import Context, View
 from ..messages import Opened
 from ..theme import Palette, palette
 from .line import Line, Span
+
+if TYPE_CHECKING:
+    from agentmem.model import Cursor, Run
 
 Anchor = Literal["keep", "end", "start"]
 WHEEL_LINES = 3

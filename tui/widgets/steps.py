@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentmem.model import Cursor, Run, Step
+from typing import TYPE_CHECKING
 
 from ..context import Context
 from ..index import CYCLE, ERROR, LaneIndex, glyphs
@@ -11,8 +11,10 @@ from ..safe import text
 from .bars import bar
 from .header import approx
 from .line import Line, Span, fit, thousands
-from .panes.calls import arguments_text
 from .rows import Pane
+
+if TYPE_CHECKING:
+    from agentmem.model import Cursor, Run, Step
 
 STATE_CELLS = 5
 FELL = 0.9
@@ -183,6 +185,8 @@ def action_spans(step: Step, cells: int, synthetic: bool) -> list[Span]:
         if synthetic:
             return [Span(fit("saved", cells), "label")]
         return [Span(fit(text((said or "").strip()) if said else "said nothing", cells), "label")]
+    from .panes.calls import arguments_text
+
     first = step.attempts[0]
     more = f" +{len(step.attempts) - 1}" if len(step.attempts) > 1 else ""
     name = fit(text(first.tool), min(cells, 20)).rstrip()

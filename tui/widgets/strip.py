@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentmem.model import Lifeline
+from typing import TYPE_CHECKING
 
 from ..context import View
 from ..safe import text
@@ -10,6 +10,9 @@ from .bars import Axis, lifeline_spans, merged
 from .line import Line, Span, fit
 from .rows import Band
 from .timeline import step_under, view_axis
+
+if TYPE_CHECKING:
+    from agentmem.model import Lifeline
 
 
 def shown_lifelines(view: View, rows: int) -> list[Lifeline]:

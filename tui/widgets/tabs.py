@@ -53,7 +53,7 @@ def tabs_line(
     spans: list[Span] = []
     for tab in tabs:
         spans += tab_spans(tab, tab.ident == active, focused)
-    left, right = tail
+    left, right = (Span("  "), *tail[0]) if tail[0] else (), tail[1]
     used = sum(cell_len(span.text) for span in spans)
     rest = sum(cell_len(span.text) for span in (*left, *right)) + 1
     if used + rest > width:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len
+from typing import TYPE_CHECKING
 
-from agentmem.inspect.verdict import Verdict
+from rich.cells import cell_len
 
 from ..context import View
 from ..messages import Do, ToStep
 from ..safe import text
 from .line import Line, Span, fit
 from .rows import Band
+
+if TYPE_CHECKING:
+    from agentmem.inspect.verdict import Verdict
 
 _LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "warning-muted"),
          "calm": ("label", None), "unknown": ("label", None)}  # fmt: skip

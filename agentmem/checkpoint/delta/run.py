@@ -142,9 +142,14 @@ class RunMemo:
         return save.given.status or self.status or LIVE
 
     def change(self, save: Prepared) -> Change:
+        line = self.line(save)
+        state = self.state if save.state is None else save.state
+        goal = save.sticky.get("goal")
         return Change(
-            run=self.run, seq=self.seq + 1, step=save.given.step, at=save.at, line=self.line(save),
-            whole_line=lambda: self.whole_line(save), checkpoint=self.checkpoint(save),
+            run=self.run, seq=self.seq + 1, step=save.given.step, at=save.at, line=line, whole=save.whole,
+            whole_line=lambda: self.whole_line(save), checkpoint=self.checkpoint(save), lane=self.lane,
+            status=self._status(save), goal=None if goal is None else msgspec.json.decode(goal),
+            state=None if state is None else encoded(state),
         )  # fmt: skip
 
     def advance(self, save: Prepared) -> None:

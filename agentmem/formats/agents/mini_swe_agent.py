@@ -16,13 +16,22 @@ from agentmem.formats.draft import Call, Declared
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Message, Part, arguments_text, split
 from agentmem.formats.reader import Format
-from agentmem.formats.rewriting import WholeReader, call_of, piece_of, where_of
+from agentmem.formats.rewriting import (
+    WholeReader,
+    call_of,
+    changed_at,
+    inner,
+    mapping,
+    newest,
+    piece_of,
+    where_of,
+)
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.times import seconds
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import Item
 from agentmem.formats.whole import BARE, Reading, parse
-from agentmem.model import Outcome, RunInfo
+from agentmem.model import Kind, Outcome, RunInfo
 from agentmem.tape import Piece
 
 _HEAD = 65536
@@ -31,7 +40,9 @@ _ELIDED = 4000
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\r?\n(.*?)\r?\n```", re.DOTALL)
 _MARKER = re.compile(r"<elided_chars>\s*(\d{1,12}) characters elided\s*</elided_chars>")
 _TASK = re.compile(r"\{\{-?\s*task\s*-?\}\}")
-_DESCRIBED = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?(.+?)\s*</pr_description>", re.S)
+_DESCRIBED = re.compile(
+    r"<pr_description>\s*(?:Consider the following PR description:\s*)?(.+?)\s*</pr_description>", re.DOTALL
+)
 _ASKED = re.compile(r"Please solve this issue:\s*(.+?)\s*\n\nYou can execute bash commands", re.DOTALL)
 """The first words of the default template, for files without one."""
 _SUBMITTED = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -66,7 +77,7 @@ class MiniReader(WholeReader):
 
     def _before(self, reading: Reading) -> None:
         info = reading.rest.get("info")
-        config = _inner(_inner(info, "config"), "agent")
+        config = inner(inner(info, "config"), "agent")
         template = config.get("instance_template")
         self._template = template if isinstance(template, str) else ""
 
@@ -75,7 +86,7 @@ class MiniReader(WholeReader):
         if value is None:
             return
         role = value.get("role") or value.get("type") or value.get("object")
-        extra = _inner(value, "extra")
+        extra = inner(value, "extra")
         at = seconds(extra.get("timestamp", value.get("timestamp")))
         if role == "exit":
             self._count("exit")
@@ -96,7 +107,7 @@ class MiniReader(WholeReader):
         self, value: Mapping[str, Any], extra: Mapping[str, Any], message: Message, item: Item, at: float | None
     ) -> None:
         lane = self.draft.main
-        response = _inner(extra, "response")
+        response = inner(extra, "response")
         usage = usage_of(response.get("usage", value.get("usage")), f"message {len(self._keys) + 1}")
         model = response.get("model")
         lane.close(at=at, usage=usage, model=model if isinstance(model, str) else None)
@@ -163,10 +174,11 @@ class MiniReader(WholeReader):
         self._seen_goal = True
         start, end = task_span(text, self._template)
         self.draft.set_goal(text[start:end], declared=False)
-        for a, b, kind in ((0, start, "user"), (start, end, "goal"), (end, len(text), "user")):
+        kinds: tuple[tuple[int, int, Kind], ...] = (0, start, "user"), (start, end, "goal"), (end, len(text), "user")
+        for a, b, kind in kinds:
             if text[a:b].strip():
                 span = None if b - a == len(text) else (a, b)
-                self.draft.main.append(Piece("goal" if kind == "goal" else "user", text[a:b], where_of(item, number, span)))
+                self.draft.main.append(Piece(kind, text[a:b], where_of(item, number, span)))
 
     def _elision(self, value: Mapping[str, Any], item: Item, ident: int, part: Part) -> None:
         """Output that was cut before the model saw it."""
@@ -190,7 +202,7 @@ class MiniReader(WholeReader):
 
     def _ended(self, value: Mapping[str, Any], item: Item, at: float | None) -> None:
         """The last message, which no model sees: why the run is over."""
-        extra = _inner(value, "extra")
+        extra = inner(value, "extra")
         status = extra.get("exit_status")
         self._exit = status if isinstance(status, str) else str(value.get("content") or "exit")
         lane, text = self.draft.main, value.get("content")
@@ -203,8 +215,8 @@ class MiniReader(WholeReader):
     # -- beside the records ---------------------------------------------------------------------------------------
 
     def _rest(self, reading: Reading) -> None:
-        draft, info = self.draft, _mapping(reading.rest.get("info"))
-        model = _inner(_inner(info, "config"), "model").get("model_name")
+        draft, info = self.draft, mapping(reading.rest.get("info"))
+        model = inner(inner(info, "config"), "model").get("model_name")
         draft.model = model if isinstance(model, str) else draft.model
         status = info.get("exit_status")
         ended = self._exit or (status if isinstance(status, str) and status else None)
@@ -233,7 +245,7 @@ def split_record(value: Mapping[str, Any]) -> Message:
 
 def elided(value: Mapping[str, Any]) -> tuple[int, int] | None:
     """Span of `extra.raw_output` that does not stand in the content; None where that cannot be told."""
-    raw, content = _inner(value, "extra").get("raw_output"), value.get("content", value.get("output"))
+    raw, content = inner(value, "extra").get("raw_output"), value.get("content", value.get("output"))
     if isinstance(content, list):
         content = "".join(str(block.get("text") or "") for block in content if isinstance(block, Mapping))
     if not isinstance(raw, str) or not isinstance(content, str):
@@ -284,8 +296,8 @@ def task_span(text: str, template: str) -> tuple[int, int]:
 
 def _cut(item: Item, number: int, text: str, start: int, end: int, tool: str | None = None) -> Piece:
     span = None if end - start == len(text) else (start, end)
-    kind = "assistant" if tool is None else "call"
-    return Piece("call" if kind == "call" else "assistant", text[start:end], where_of(item, number, span), tool=tool)
+    kind: Kind = "assistant" if tool is None else "call"
+    return Piece(kind, text[start:end], where_of(item, number, span), tool=tool)
 
 
 def _command(action: object) -> str | None:
@@ -300,14 +312,6 @@ def _failed(extra: Mapping[str, Any]) -> bool | None:
     if isinstance(code, int) and not isinstance(code, bool):
         return code != 0
     return None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _inner(value: object, name: str) -> Mapping[str, Any]:
-    return _mapping(_mapping(value).get(name))
 
 
 # -- finding ------------------------------------------------------------------------------------------------------
@@ -335,7 +339,7 @@ def _extras(text: bytes) -> bool:
 
 def places(folder: Path) -> Iterable[Path]:
     """Trajectories in the folder, and the last run of the command line where it was made here. Newest first."""
-    found = [path for path in folder.glob("*.traj.json") if path.is_file()]
+    found = list(folder.glob("*.traj.json"))
     config = os.environ.get("MSWEA_GLOBAL_CONFIG_DIR")
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     last = (Path(config) if config else home / "mini-swe-agent") / "last_mini_run.traj.json"
@@ -344,27 +348,20 @@ def places(folder: Path) -> Iterable[Path]:
             found.append(last)
     except (OSError, Unreadable):
         pass
-    return sorted(found, key=_changed, reverse=True)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    return newest(found)
 
 
 def peek(path: Path) -> RunInfo:
     """A row of the list from the head of the file."""
-    ident, at = path.name.removesuffix(".json").removesuffix(".traj"), _changed(path)
+    ident, at = path.name.removesuffix(".json").removesuffix(".traj"), changed_at(path)
     try:
         reading = parse(read_at(path, 0, _HEAD), str(path), MiniReader.LISTS)
     except NotYet:
         return RunInfo(ident, str(path), MiniReader.NAME, at)
-    info = _mapping(reading.rest.get("info"))
-    config = _inner(info, "config")
-    template, model = _inner(config, "agent").get("instance_template"), _inner(config, "model").get("model_name")
-    calls, status = _inner(info, "model_stats").get("api_calls"), info.get("exit_status")
+    info = mapping(reading.rest.get("info"))
+    config = inner(info, "config")
+    template, model = inner(config, "agent").get("instance_template"), inner(config, "model").get("model_name")
+    calls, status = inner(info, "model_stats").get("api_calls"), info.get("exit_status")
     goal = None
     for item in reading.records(*MiniReader.LISTS)[:3]:
         try:

@@ -72,6 +72,7 @@ class SnapshotReader:
         self._known: set[int] = set()
         self._restored = False
         self._last_rest: bytes | None = None
+        self._system = False
 
     def watched(self) -> Iterable[Path]:
         return (Path(self._path).parent,)
@@ -83,10 +84,10 @@ class SnapshotReader:
         if not self._restored:
             self._restored = True
             self._restore()
-        change = self._file.change()
-        if change == "same":
-            return False
         try:
+            change = self._file.change()
+            if change == "same":
+                return False
             if change == "gone":
                 raise Unreadable(f"{self._path}: no such file")
             data = self._file.read()
@@ -167,18 +168,24 @@ class SnapshotReader:
     # -- versions -------------------------------------------------------------------------------------------------
 
     def _restore(self) -> None:
+        items: list[Item] = []
         for version in self.keeper.past(self._path):
-            items = []
-            for key in version.messages:
+            # After a version that could not be put together the next one is, from its beginning.
+            stands = min(version.stands, len(items))
+            del items[stands:]
+            for key in version.messages[stands:]:
                 data = self.keeper.message(self._path, key)
                 if data is None:
                     break
                 self._known.add(key)
                 items.append(Item(data, f"history:{self._path}", key, len(data), key=key))
-            else:
-                self._version(decode(version.rest), items, version.seen_at, keep=False)
+            if len(items) < len(version.messages):
+                items = []
+                continue
+            self._version(decode(version.rest), items, version.seen_at, stands, keep=False)
 
-    def _version(self, rest: dict[str, Any], items: list[Item], at: float, *, keep: bool) -> None:
+    def _version(self, rest: dict[str, Any], items: list[Item], at: float, stands: int = 0, *, keep: bool) -> None:
+        """Take in a version, of which the first `stands` messages are known to be those of the one before."""
         draft = self.draft
         number = integer(rest.get("step"))
         fields = state_fields(rest, draft.count)
@@ -186,7 +193,7 @@ class SnapshotReader:
         if self._numbering.restarts(number) and draft.goal_declared and goal is not None and goal != draft.goal:
             self._fresh("a new run in the same file")
             self._restored = True
-            draft = self.draft
+            draft, stands = self.draft, 0
         if "step" in rest and number is None:
             draft.problem("step", f"step is no number: {rest['step']!r:.60}")
         draft.format = "checkpoint" if "step" in rest or "notes" in rest or "state" in rest else "messages"
@@ -198,7 +205,10 @@ class SnapshotReader:
         if draft.synthetic or (not lane.steps and fields and not items):
             self._state_only(fields, number, at)
         else:
-            self._list.update(items, fields=fields, on_step=lambda step, _: self._on_step(step, fields))
+            self._list.update(
+                items[stands:] if stands else items, keep=stands, fields=fields,
+                on_step=lambda step, _: self._on_step(step, fields),
+            )  # fmt: skip
         self._numbering.number(lane.steps[before:], number)
         if lane.steps and not draft.synthetic:
             last = lane.steps[-1]
@@ -212,7 +222,9 @@ class SnapshotReader:
         if not draft.synthetic:
             lane.fields = self._finder.assign(fields, self._text_of)
         apply_goal(draft, fields, self._list.goal_text, self._list.starts_orphaned)
-        system = any(piece.kind == "system" for piece in prefix) or any(b'"system"' in item.data[:60] for item in items)
+        if not stands:
+            self._system = any(b'"system"' in item.data[:60] for item in items)
+        system = self._system or any(piece.kind == "system" for piece in prefix)
         draft.unknown = unknown_parts(system, any(piece.kind == "tools" for piece in prefix))
         if keep:
             self._keep(rest, items, at)

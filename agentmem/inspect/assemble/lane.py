@@ -297,7 +297,7 @@ class LaneAssembly:
         own = self._lane.kind == "subagent"
         return status(
             walk, index + 1, length, fields, declared=setting.declared and not own, unknown=setting.unknown and not own,
-            synthetic=setting.synthetic, window=setting.window,
+            synthetic=setting.synthetic, window=setting.window, expected=self._lane.kind == "branch",
         )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from agentmem.formats.draft import LaneDraft, RunDraft
 from agentmem.inspect.assemble.lane import LaneAssembly, Setting
@@ -30,11 +31,19 @@ class Assembler:
     ) -> None:
         self._draft, self._texts, self._given, self._clock = draft, texts, window, clock
         self._lanes: dict[str, LaneAssembly] = {}
+        self._run: Run | None = None
 
     def run(self, changed: bool = True) -> Run:
         """The run as it stands. Freezes only what the reader touched since the last call. `changed` False: the reader
         says that nothing was touched, and only status and notices may differ."""
         draft = self._draft
+        if not changed and self._run is not None:
+            status = self._status()
+            self._run = replace(
+                self._run, status=status, notice=draft.notice, changed_at=draft.changed_at,
+                pending=self._pending() if status == "live" else None, problems=tuple(draft.problems),
+            )  # fmt: skip
+            return self._run
         window, source = self._window()
         setting = Setting(
             draft.goal, draft.goal_declared, draft.goal_unknown, window, draft.provenance, draft.synthetic,
@@ -54,12 +63,13 @@ class Assembler:
             survivals.extend(assembly.survivals)
         unknown_goal = draft.goal_unknown and not draft.goal_declared
         status = self._status()
-        return Run(
+        self._run = Run(
             draft.id, draft.path, draft.format, draft.provenance, None if unknown_goal else draft.goal,
             draft.goal_declared, tuple(lanes), self._gaps(), tuple(draft.problems), status, draft.counter, window,
             source, draft.model, tuple(cycles), tuple(waiting), tuple(survivals), draft.synthetic, draft.changed_at,
             self._pending() if status == "live" else None, draft.notice, draft.results_known, draft.unknown,
         )  # fmt: skip
+        return self._run
 
     def spared(self, lane: str, n: int) -> tuple[Spared, ...]:
         """What left at that step and is no drop, and why not."""

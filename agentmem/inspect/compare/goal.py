@@ -53,6 +53,7 @@ class GoalWalk:
         self._idents = array("q")
         self._indices = array("q")
         self._after = array("q")
+        self._first: int | None = None
         self._rendered: dict[int, bool] = {}
 
     def at(self, n: int) -> Place:
@@ -62,6 +63,8 @@ class GoalWalk:
         while len(self._idents) < min(n, self._tape.steps):
             step = len(self._idents) + 1
             self._advance(self._place, self._tape.edits(step), step)
+            if self._first is None and self._place.ident >= 0:
+                self._first = step
             self._idents.append(self._place.ident)
             self._indices.append(self._place.index)
             self._after.append(self._place.after)
@@ -135,6 +138,11 @@ class GoalWalk:
             return False
         return goal in (self._text(ident) or "")
 
+    def stood(self, n: int) -> bool:
+        """Whether it stands in prompt `n` or stood in one before."""
+        self.at(n)
+        return self._first is not None and self._first <= n
+
     def rendered(self, ident: int) -> bool:
         """Whether the goal stands there in a text rendered from state: with our heading, or beside another field."""
         known = self._rendered.get(ident)
@@ -163,13 +171,14 @@ class GoalWalk:
 
 def status(
     walk: GoalWalk, n: int, length: int, fields: Sequence[Field], *, declared: bool, unknown: bool, synthetic: bool,
-    window: int | None,
+    window: int | None, expected: bool = False,
 ) -> tuple[GoalStatus, int | None]:  # fmt: skip
     """(status, tokens after the goal) in prompt `n` of `length` pieces. The first of missing, changed, buried, last,
     present that holds.
 
-    Buried: in a prompt rendered from state the goal is not last; in a transcript more than half of the window stands
-    after it. Without a window the latter cannot be told, and the goal is last or present.
+    `expected`: it stood in the lane that this one began from. A goal that was not declared and has not been said yet is
+    unknown, not missing. Buried: in a prompt rendered from state the goal is not last; in a transcript more than half
+    of the window stands after it. Without a window the latter cannot be told, and the goal is last or present.
     """
     goal = walk.goal
     if goal is None or (unknown and not declared) or not length:
@@ -177,7 +186,9 @@ def status(
     place = walk.at(n)
     held = goal_field(fields) if declared else None
     if place.ident < 0:
-        return ("missing" if held is None or held.segment is None else "present"), None
+        if held is not None and held.segment is not None:
+            return "present", None
+        return ("missing" if declared or expected or walk.stood(n) else "unknown"), None
     if held is not None and held.value.strip() != goal.strip():
         return "changed", place.after
     if place.index == length - 1:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from agentmem.inspect.compare.things import LARGEST, Things
+from agentmem.inspect.compare.things import LARGEST, Things, sort_of, tokens_in
 from agentmem.inspect.compare.words import words
 from agentmem.model import KINDS, Boundary, Lost, Survival, TokenCounter
 from agentmem.tape import Tape
@@ -16,11 +16,18 @@ ORDER: tuple[LostKind, ...] = ("identifiers", "paths", "numbers", "commands", "c
 KINDS_TOLD = ("constraints", "decisions")
 """Kinds that are told by keyword: a hint, not a proof."""
 _WORD = re.compile(r"\w+")
-_MOST = 200
-_PROSE = 12
+_MOST: dict[LostKind, int] = {
+    "identifiers": 40, "paths": 40, "numbers": 30, "commands": 12, "constraints": 20, "decisions": 20,
+}  # fmt: skip
+"""So many of a kind are told; `kept` counts all."""
+_PROSE = 8
+_PROSE_SHORTEST = 200
+"""What the model said in fewer characters is narration."""
 _PROSE_CHARACTERS = 600
 _SAME = 0.6
 _MOST_CHANGED = 20
+_MOST_NEAR = 200
+_LONG_ENOUGH = 8
 _SHORTEST_CHANGED = 4
 
 
@@ -31,7 +38,9 @@ def survival(
 ) -> Survival:  # fmt: skip
     """What of the pieces that left still stands. `stay`: the rest of the new prompt, `came`: its new pieces.
 
-    An opaque boundary tells nothing: `kept` holds only the goal, `lost` nothing.
+    Things count that somebody named: the user, the model, the state, a call, a short result. What only stands in a file
+    or a listing that was read does not (`Things`). `lost` tells the weightiest of each kind, named by the user or the
+    state first. An opaque boundary tells nothing: `kept` holds only the goal, `lost` nothing.
     """
     kept: dict[str, tuple[int, int]] = {}
     lost: list[Lost] = []
@@ -52,8 +61,8 @@ def survival(
         spent += len(body)
         origin = KINDS[tape.kinds[ident]]
         had.take(body, origin, tape.segment(ident) if origin == "call" else None)
-        if origin in ("user", "assistant") and body.strip():
-            prose.append((origin == "user", body))
+        if origin == "user" or (origin == "assistant" and len(body) >= _PROSE_SHORTEST):
+            prose.append((origin != "user", body.strip()))
     fresh = [body for body in (text(ident) for ident in came) if body]
     still: list[str] = []
     size = sum(map(len, fresh))
@@ -63,21 +72,20 @@ def survival(
             size += len(body)
             still.append(body)
     now = "\n".join((*fresh, *still))
-    have = Things()
-    for body in (*fresh, *still):
-        have.take(body, "result")
-    new_words = words_of(now)
+    have, new_words = tokens_in(now), words_of(now)
     for kind in ORDER:
-        all_ = getattr(had, kind)
+        all_: dict[str, int] = getattr(had, kind)
         gone = [item for item in all_ if not _stands(item, kind, have, now, new_words)]
         kept[kind] = (len(all_) - len(gone), len(all_))
         gone.sort(key=lambda item: (-all_[item], not any(map(str.isdigit, item))))
-        lost.extend(Lost(kind, item, count(item)) for item in gone[:_MOST])
-    for _, body in sorted(prose, key=lambda item: not item[0])[:_PROSE]:
-        short = body.strip()[:_PROSE_CHARACTERS]
-        if not _said(short, new_words):
-            lost.append(Lost("prose", short, count(body)))
-    return Survival(lane, n, step, boundary, kept, tuple(lost), _changed(had, have, fresh, now))
+        lost.extend(Lost(kind, item, count(item)) for item in gone[: _MOST[kind]])
+    told = {item.text.rstrip(".! ") for item in lost}
+    unsaid = [
+        body for _, body in sorted(prose, key=lambda item: item[0])
+        if body and body.rstrip(".! ") not in told and not _said(body[:_PROSE_CHARACTERS], new_words)
+    ]  # fmt: skip
+    lost.extend(Lost("prose", body[:_PROSE_CHARACTERS], count(body)) for body in unsaid[:_PROSE])
+    return Survival(lane, n, step, boundary, kept, tuple(lost), _changed(had, have, fresh))
 
 
 def words_of(text: str) -> set[str]:
@@ -85,13 +93,12 @@ def words_of(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
-def _stands(item: str, kind: str, have: Things, now: str, new_words: set[str]) -> bool:
+def _stands(item: str, kind: LostKind, have: set[str], now: str, new_words: set[str]) -> bool:
     if kind in KINDS_TOLD:
         return item in now or _said(item, new_words)
     if kind == "commands":
         return item in now
-    known = have.paths if kind == "paths" else have.numbers if kind == "numbers" else have.identifiers
-    return item in known
+    return item in have
 
 
 def _said(sentence: str, new_words: set[str]) -> bool:
@@ -99,21 +106,21 @@ def _said(sentence: str, new_words: set[str]) -> bool:
     return bool(had) and len(had & new_words) >= _SAME * len(had)
 
 
-def _changed(had: Things, have: Things, fresh: Sequence[str], now: str) -> tuple[tuple[str, str], ...]:
+def _changed(had: Things, have: set[str], fresh: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """(from, to): identifiers, paths and numbers that came out in the new pieces changed by a character or two."""
-    said = Things()
-    for body in fresh:
-        said.take(body, "result")
+    said = {token: sort for token in tokens_in("\n".join(fresh)) if (sort := sort_of(token)) is not None}
     out: list[tuple[str, str]] = []
     for kind in ("identifiers", "paths", "numbers"):
-        old, new, stands = getattr(had, kind), getattr(said, kind), getattr(have, kind)
+        old: dict[str, int] = getattr(had, kind)
+        read = [item for item, sort in had.read.items() if sort == kind and item not in old]
+        known = {*old, *read}
         by_shape: dict[tuple[int, str], list[str]] = {}
-        for item in old:
-            if item not in stands and len(item) >= _SHORTEST_CHANGED:
+        for item in (*old, *read):
+            if item not in have and len(item) >= _SHORTEST_CHANGED:
                 for shape in {item[:2], item[-2:]}:
                     by_shape.setdefault((len(item), shape), []).append(item)
-        for item in new:
-            if item in old or len(item) < _SHORTEST_CHANGED or len(out) >= _MOST_CHANGED:
+        for item in sorted(item for item, sort in said.items() if sort == kind):
+            if item in known or len(item) < _SHORTEST_CHANGED or len(out) >= _MOST_CHANGED:
                 continue
             near = _nearest(item, by_shape, kind)
             if near is not None:
@@ -122,13 +129,20 @@ def _changed(had: Things, have: Things, fresh: Sequence[str], now: str) -> tuple
 
 
 def _nearest(item: str, by_shape: dict[tuple[int, str], list[str]], kind: str) -> str | None:
-    sizes = (0,) if kind == "numbers" else (0, -1, 1)
-    for change in sizes:
+    for change in (0, -1, 1):
         for shape in (item[:2], item[-2:]):
-            for other in by_shape.get((len(item) + change, shape), ())[:_MOST]:
-                if near(other, item, 1 if kind == "numbers" or len(item) < 8 else 2):
+            for other in by_shape.get((len(item) + change, shape), ())[:_MOST_NEAR]:
+                if is_variant(other, item, kind):
                     return other
     return None
+
+
+def is_variant(old: str, new: str, kind: str) -> bool:
+    """Whether `new` may be `old` gone wrong: of a number one digit or two neighbours swapped, of other things a
+    character or two (of short ones one)."""
+    if kind == "numbers" and len(old) != len(new):
+        return False
+    return near(old, new, 1 if kind == "numbers" or len(new) < _LONG_ENOUGH else 2)
 
 
 def near(old: str, new: str, most: int = 2) -> bool:

@@ -6,6 +6,7 @@ The expressions look at one run of characters at a time and cannot backtrack ove
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -33,16 +34,62 @@ _DECIDED = re.compile(
 )
 _COMMAND_LINE = re.compile(r"(?m)^[ \t]{0,4}\$ ([^\n]{2,300})$")
 _COMMAND_NAMES = ("command", "cmd", "script")
-_SAID = frozenset({"user", "goal", "system", "summary", "assistant", "note", "plan", "fact", "recall"})
+_WEIGHTS = {
+    "user": 5, "goal": 5, "system": 5, "note": 5, "plan": 5, "fact": 5, "recall": 5, "summary": 4, "assistant": 4,
+    "call": 2, "thinking": 2,
+}  # fmt: skip
+"""By the kind of the piece: what a person or the state said, what the model said, what was called for. A result: 1."""
+_SAID = 4
+_HELD = frozenset({"user", "goal", "fact"})
+"""Kinds in which a number of two digits counts; elsewhere it is a line number, a size, a share."""
 _CLASSES = ("Error", "Exception", "Warning")
 """Names of exceptions are in every traceback and identify nothing."""
 _SENTENCE_SHORTEST, _SENTENCE_LONGEST = 12, 400
+_LONG_ANSWER = 1_500
+_LONG_VALUE = 400
+_LISTED_LINES = 4
+_LISTED_SHARE = 0.4
+_LISTED = re.compile(
+    r"[ \t]{0,12}\d{1,6}(?:[\t:|\u2192]|  )|[^\s:]{1,200}:\d{1,6}:|[-dl][rwx-]{9}|[+-]{3} |@@ "
+    r"|[ \t]{0,40}(?:def|class|import|from"
+    r"|return|if|for|while|const|let|var|func|fn|pub|use|#include|package|public|private|}|\)|//|/\*|#)(?![\w])"
+    r"|.{0,300}[{};]\s*$"
+)
+_FENCE = re.compile(r"(?ms)^[ \t]{0,8}```.*?(?:^[ \t]{0,8}```|\Z)")
+_FENCED_LINES = 6
+_SPANS = frozenset({
+    "offset", "limit", "timeout", "head_limit", "line", "start_line", "end_line", "view_range", "max_tokens",
+})  # fmt: skip
+"""Arguments that say how much, not what."""
+_FOLDERS = frozenset({
+    "src", "lib", "libs", "test", "tests", "docs", "doc", "app", "apps", "core", "bin", "scripts", "packages", "pkg",
+    "cmd", "internal", "tools", "config", "data", "assets", "public", "server", "client", "api", "runs", "build",
+    "dist", "tmp", "etc", "var", "usr", "home", "opt", "root", "mnt", "srv", "examples", "samples", "fixtures",
+    "benchmarks", "include", "modules", "components", "pages", "utils", "models", "spec", "vendor", "node_modules",
+    "ci", "infra", "deploy",
+})  # fmt: skip
+"""First parts of a short path; `and/or` and `/login` are none."""
+_AMOUNT = re.compile(r"[+-]?\d[\d.,]*(?:[A-Za-z%]{1,2}|min|sec|px|pt|rem|[KMG]i?B)")
+_SPOT = re.compile(r"(\.\w{1,8})(?::\d.*|:[^/\\]*)$")
+
+
+def is_listing(text: str) -> bool:
+    """Whether a result is a file, code or a listing that was merely read: long, or most lines look like it."""
+    if len(text) > _LONG_ANSWER:
+        return True
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < _LISTED_LINES:
+        return False
+    return sum(_LISTED.match(line) is not None for line in lines) >= _LISTED_SHARE * len(lines)
 
 
 @dataclass(slots=True, eq=False)
 class Things:
-    """What stands in some texts, by kind. Dictionaries keep the order; the value is 4 for what was said, 2 for what was
-    called for, 1 for what only stood in a result."""
+    """What stands in some texts, by kind. Dictionaries keep the order; the value is what the thing weighs: the weight
+    of the piece that names it best, times SCALE, and how many pieces name it.
+
+    What only stands in a file, a listing or a long result is not counted: it is in `read`, by its kind.
+    """
 
     paths: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -50,48 +97,122 @@ class Things:
     commands: dict[str, int] = field(default_factory=dict)
     constraints: dict[str, int] = field(default_factory=dict)
     decisions: dict[str, int] = field(default_factory=dict)
+    read: dict[str, str] = field(default_factory=dict)
 
     def take(self, text: str, kind: str, segment: Segment | None = None) -> None:
         """Add the things of one text of a piece of that kind."""
-        weight = 4 if kind in _SAID else 2 if kind == "call" else 1
-        for token in set(_TOKEN.findall(text)):
-            self._token(token, weight)
+        weight = _WEIGHTS.get(kind, 1)
         if kind == "call":
-            self._command(text, segment)
-        else:
-            for match in _COMMAND_LINE.finditer(text[:LARGEST]):
-                self.commands.setdefault(match.group(1).strip(), weight)
-        if kind in _SAID:
-            self._sentences(text)
-
-    def _token(self, token: str, weight: int) -> None:
-        token = token.strip(".,:;-/#%+~\\") if token[-1] in ".,:;-/#%+~\\" or token[0] in ".,:;-#%+~" else token
-        sort = sort_of(token)
-        if sort is None:
+            self._call(text, segment)
             return
-        into = self.paths if sort == "paths" else self.numbers if sort == "numbers" else self.identifiers
-        if weight > into.get(token, 0):
-            into[token] = weight
+        if weight == 1 and is_listing(text):
+            self._only_read(text)
+            return
+        if weight >= _SAID and "```" in text:
+            text = _FENCE.sub(self._fenced, text)
+        self._tokens(text, weight, 2 if kind in _HELD else 3)
+        for match in _COMMAND_LINE.finditer(text[:LARGEST]):
+            _weigh(self.commands, match.group(1).strip(), weight)
+        if weight >= _SAID:
+            self._sentences(text, weight)
 
-    def _command(self, text: str, segment: Segment | None) -> None:
+    def _tokens(self, text: str, weight: int, digits: int) -> None:
+        """`digits`: so many a number must have to count."""
+        for token in {trimmed(token) for token in _TOKEN.findall(text)}:
+            sort = sort_of(token)
+            if sort is None or (sort == "numbers" and sum(map(str.isdigit, token)) < digits):
+                continue
+            _weigh(self.paths if sort == "paths" else self.numbers if sort == "numbers" else self.identifiers,
+                   spotless(token) if sort == "paths" else token, weight)  # fmt: skip
+
+    def _only_read(self, text: str) -> None:
+        for token in {trimmed(token) for token in _TOKEN.findall(text)}:
+            sort = sort_of(token)
+            if sort is not None:
+                self.read.setdefault(token, sort)
+
+    def _fenced(self, match: re.Match[str]) -> str:
+        block = match.group()
+        if block.count("\n") < _FENCED_LINES:
+            return block
+        self._only_read(block)
+        return "\n"
+
+    def _call(self, text: str, segment: Segment | None) -> None:
+        """Of a call its arguments: a long text or code in them was written, not named."""
+        weight = _WEIGHTS["call"]
         arguments = text[len(segment.tool) + 1 :] if segment is not None and segment.tool is not None else text
         try:
             value = msgspec.json.decode(arguments.encode("utf-8", "replace"))
         except (msgspec.DecodeError, RecursionError):
-            return
-        if not isinstance(value, dict):
-            return
-        for name in _COMMAND_NAMES:
-            command = value.get(name)
-            if isinstance(command, str) and 2 <= len(command.strip()) <= _SENTENCE_LONGEST:
-                self.commands.setdefault(command.strip(), 2)
+            value = arguments
+        if isinstance(value, dict):
+            for name in _COMMAND_NAMES:
+                command = value.get(name)
+                if isinstance(command, str) and 2 <= len(command.strip()) <= _SENTENCE_LONGEST:
+                    _weigh(self.commands, command.strip(), weight)
+        for item in _leaves(value):
+            if len(item) > _LONG_VALUE or is_listing(item):
+                self._only_read(item)
+            else:
+                self._tokens(item, weight, 4)
 
-    def _sentences(self, text: str) -> None:
+    def _sentences(self, text: str, weight: int) -> None:
         for sentence in sentences(text):
             if _MUST.search(sentence):
-                self.constraints.setdefault(sentence, 4)
+                _weigh(self.constraints, sentence, weight)
             elif _DECIDED.search(sentence):
-                self.decisions.setdefault(sentence, 4)
+                _weigh(self.decisions, sentence, weight)
+
+
+SCALE = 1_000
+
+
+def _weigh(into: dict[str, int], thing: str, weight: int) -> None:
+    had = into.get(thing, 0)
+    into[thing] = max(had // SCALE, weight) * SCALE + min(had % SCALE + 1, SCALE - 1)
+
+
+def _leaves(value: object, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield str(value)
+    elif depth < 20 and isinstance(value, dict):
+        for name, item in value.items():
+            if name not in _SPANS:
+                yield from _leaves(item, depth + 1)
+    elif depth < 20 and isinstance(value, list):
+        for item in value:
+            yield from _leaves(item, depth + 1)
+
+
+def trimmed(token: str) -> str:
+    """A token without the punctuation round it."""
+    if token[-1] in ".,:;-/#%+~\\" or token[0] in ".,:;-#%+~":
+        return token.strip(".,:;-/#%+~\\")
+    return token
+
+
+def spotless(path: str) -> str:
+    """A path without the line or the match behind it: `src/a.py` of `src/a.py:14:def`."""
+    return _SPOT.sub(r"\1", path)
+
+
+def tokens_in(text: str) -> set[str]:
+    """Every token of a text, and of paths also the path alone: what a thing must be among to stand there."""
+    found = {trimmed(token) for token in _TOKEN.findall(text)}
+    found.update([spotless(token) for token in found if ":" in token])
+    return found
+
+
+def _is_path(token: str) -> bool:
+    if len(token) < 4 or not any(map(str.isalpha, token)):
+        return False
+    parts = [part for part in re.split(r"[/\\\\]", token) if part]
+    if len(parts) > 2 or (parts and ("." in parts[-1].strip(".") or token[0] in "~.@")):
+        return True
+    return bool(parts) and (parts[0].lower() in _FOLDERS or any(c in "_0123456789" for c in token))
 
 
 def sentences(text: str) -> list[str]:
@@ -112,8 +233,10 @@ def sort_of(token: str) -> str | None:
         return None
     if _NUMBER.fullmatch(token):
         return "numbers" if sum(c.isdigit() for c in token) >= 2 else None
+    if _AMOUNT.fullmatch(token):
+        return None
     if ("/" in token or "\\" in token) and "://" not in token:
-        return "paths" if len(token) >= 4 and any(c.isalpha() for c in token) else None
+        return "paths" if _is_path(token) else None
     if _EXTENSION.fullmatch(token):
         return "paths"
     if "://" in token:

@@ -18,6 +18,7 @@ from agentmem.formats.agents.claude_code.records import (
     Line,
     content_of,
     decode,
+    is_session,
     mapping,
     string,
     time_of,
@@ -153,7 +154,7 @@ def peek(path: Path) -> RunInfo:
             named = string(mapping(content_of(line.message)).get("model"))
             model = named if named and named != SYNTHETIC else model
     name = path.name.removesuffix(".jsonl")
-    if ident is None or path.name.startswith("agent-"):
+    if ident is None or is_session(name) or name.startswith("agent-"):
         ident = name
     return RunInfo(ident, str(path), "claude-code", at or status.st_mtime, "unknown", None, goal or command,
                    "claude-code", model)  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentmem.formats.agents.claude_code.records import Line, content_of, listed, mapping, string
+from agentmem.formats.agents.claude_code.records import Entry, Line, content_of, listed, mapping, string
 from agentmem.formats.messages import Part, compact_json, split
 
 CLEARED = "[Old tool result content cleared]"
@@ -16,15 +16,29 @@ _NOT_ASKED = (
     "[Request interrupted", "Caveat: The messages below", "<environment_context", "<teammate-message",
 )  # fmt: skip
 _ARGUMENTS = re.compile(r"<command-args>([^<]{1,20000})</command-args>")
+_REQUEST = re.compile(
+    r"^\s*1\.\s+Primary Request and Intent:?\s*\n?(.{1,4000}?)(?=^\s*2\.\s|\Z)", re.DOTALL | re.MULTILINE
+)
 _TODO_ATTACHMENTS = frozenset({"todo_reminder", "task_reminder", "todo"})
 _SAID_KEYS = ("content", "prompt", "snippet", "planContent", "text", "message", "output")
 
 
-def parts_of(line: Line) -> list[Part]:
-    """The pieces of a record, in order; what of them stands in the prompt is for the lane to say."""
+def pieces_of(entry: Entry) -> list[Part]:
+    """The pieces of a record on its way into a lane; made once."""
+    if entry.parts is None:
+        entry.parts = parts_of(entry.line, entry.body if entry.line.kind in ("user", "assistant") else None)
+    return entry.parts
+
+
+def parts_of(line: Line, body: Mapping[str, Any] | None = None) -> list[Part]:
+    """The pieces of a record, in order; what of them stands in the prompt is for the lane to say. `body`: its message,
+    where that is decoded already."""
     kind = line.kind
     if kind in ("user", "assistant"):
-        return _message(line)
+        if body is None:
+            value = content_of(line.message)
+            body = {"content": value} if isinstance(value, str) else mapping(value)
+        return _message(line, body)
     if kind == "attachment":
         part = _attachment(mapping(content_of(line.attachment)))
         return [] if part is None else [part]
@@ -39,14 +53,11 @@ def parts_of(line: Line) -> list[Part]:
     return []
 
 
-def _message(line: Line) -> list[Part]:
-    value = content_of(line.message)
-    role = str(line.kind)
-    if isinstance(value, str):
-        value = {"role": role, "content": value}
-    if not isinstance(value, Mapping):
+def _message(line: Line, body: Mapping[str, Any]) -> list[Part]:
+    if not body:
         return []
-    parts = split({"role": role, "content": value.get("content")}).parts
+    role = str(line.kind)
+    parts = split({"role": role, "content": body.get("content")}).parts
     if role == "user":
         for part in parts:
             if part.kind in ("user", "summary") and line.isCompactSummary is True:
@@ -59,8 +70,9 @@ def _message(line: Line) -> list[Part]:
 def _attachment(body: Mapping[str, Any]) -> Part | None:
     """The reminder that an attachment becomes, as far as it is known: its text, or its content as JSON."""
     sort = body.get("type")
-    if isinstance(sort, str) and sort.startswith("hook_") and not (body.get("content") or body.get("additionalContext")):
-        return None
+    if isinstance(sort, str) and sort.startswith("hook_"):
+        if not (body.get("content") or body.get("additionalContext")):
+            return None
     if sort == "queued_command":
         asked = body.get("prompt")
         parts = split({"role": "user", "content": asked if isinstance(asked, str | list) else None}).parts
@@ -94,8 +106,8 @@ def api_error(line: Line) -> str:
     """What a failed try of a model call says, with its count."""
     error = line.error
     inner = mapping(error)
-    for key in ("error", "error"):
-        inner = mapping(inner.get(key)) or inner
+    for _ in range(2):
+        inner = mapping(inner.get("error")) or inner
     text = error if isinstance(error, str) else string(inner.get("message"))
     status = mapping(error).get("status")
     if text is None:
@@ -117,7 +129,7 @@ def command_arguments(text: str) -> str | None:
 
 def requested(summary: str) -> str | None:
     """The request as the first section of a compaction summary tells it."""
-    found = re.search(r"(?m)^\s*1\.\s+Primary Request and Intent:?\s*\n?(.{1,4000}?)(?=^\s*2\.\s|\Z)", summary, re.DOTALL)
+    found = _REQUEST.search(summary)
     return found.group(1).strip() or None if found else None
 
 

@@ -1,4 +1,4 @@
-"""The plan that an agent holds: todo lists, tasks and plans of plan mode, as fields, with the piece that carries each."""
+"""The plan that an agent holds: todo lists, tasks and plans of plan mode, as fields with the pieces that carry them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,10 @@ class Plan:
             self._publish()
 
     def reminded(self, body: object, ident: int) -> None:
-        """A reminder of the whole list (the attachment's content); an empty one says nothing."""
+        """A reminder of the list (the attachment's content). An empty one says nothing, nor one of a list that is held:
+        a reminder may leave out items that were never taken off."""
+        if any(name.startswith("plan[") for name in self._fields):
+            return
         items = [item for item in listed(body) if isinstance(item, Mapping) and string(item.get("content"))]
         if items and not any("id" in item for item in items):
             self._replace("plan[", self._items("plan", items, ident))

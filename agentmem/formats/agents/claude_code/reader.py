@@ -11,26 +11,19 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
+from agentmem.formats.agents.claude_code.about import About
 from agentmem.formats.agents.claude_code.chain import Node, left_behind
+from agentmem.formats.agents.claude_code.cuts import compact
 from agentmem.formats.agents.claude_code.files import meta_of, subagent_files
 from agentmem.formats.agents.claude_code.lane import LaneState
-from agentmem.formats.agents.claude_code.parts import (
-    api_error,
-    asked,
-    command_arguments,
-    parts_of,
-    recalled,
-    requested,
-)
+from agentmem.formats.agents.claude_code.parts import parts_of, pieces_of
 from agentmem.formats.agents.claude_code.records import (
     BESIDE,
     CHAINED,
     MESSAGES,
     SUBTYPES,
     Entry,
-    content_of,
     decode,
-    mapping,
     read,
     string,
 )
@@ -87,12 +80,11 @@ class ClaudeCodeReader:
         self._sources: dict[str, Source] = {str(self._path): self._main}
         self._spawned = Spawned(self.draft)
         self._broken: set[str] = set()
+        self._leaf: str | None = None
+        """The newest request or model call of the session itself, on whatever branch it stands."""
         self._rewound = False
         self._late = False
-        self._session: str | None = None
-        self._command: tuple[str, str] | None = None
-        """(uuid, arguments) of the first slash command, while no request is known."""
-        self._guess: str | None = None
+        self._about = About(self.draft, self._spawned, named=not self._sub)
         self._read = self._known = 0
         self._drift: int | None = None
         self._notice = notice
@@ -138,7 +130,7 @@ class ClaudeCodeReader:
             self._behind, self._expected = {}, set()
             self._fresh("lines were taken back, read again" if shrunk else "file replaced, read again")
             self._subagents()
-            changes = {path: "grown" for path in self._sources}
+            changes = dict.fromkeys(self._sources, "grown")
         if not fresh and all(told in ("same", "gone") for told in changes.values()):
             return False
         for path, source in list(self._sources.items()):
@@ -172,8 +164,10 @@ class ClaudeCodeReader:
         """What is told once all that is new was read."""
         draft = self.draft
         self._spawned.link()
-        if draft.goal is None and self._guess is not None:
-            draft.set_goal(self._guess, declared=False)
+        self._about.settle()
+        for lane in draft.lanes.values():
+            if lane.kind == "branch" and lane.steps:
+                lane.answered = True
         times = [source.file.changed_at for source in self._sources.values() if source.file.changed_at is not None]
         draft.changed_at = max(times) if times else None
         torn = self._main.file.torn
@@ -224,12 +218,10 @@ class ClaudeCodeReader:
         else:
             name = f"?{name:.60}"
         counts[name] = counts.get(name, 0) + 1
-        if kind in MESSAGES and mapping(content_of(line.message)) == {} and not isinstance(
-            content_of(line.message), str
-        ):
+        if kind in MESSAGES and not entry.body:
             self._problem(source, entry.number, f"a {kind} record without a message")
         if kind == "content-replacement":
-            if not any([state.replace(entry) for state in self._states.values()]):
+            if not sum(state.replace(entry) for state in self._states.values()):
                 self._problem(source, entry.number, "replaces results that are not in the session")
         elif chained and kind not in BESIDE:
             source.queue.append(entry)
@@ -245,7 +237,7 @@ class ClaudeCodeReader:
         while queue:
             head = queue[0]
             if not head.placed:
-                wanted = head.parent
+                wanted = head.parent if head.ident not in source.nodes else None
                 if wanted is not None and wanted not in source.nodes and not self._reach(source, head):
                     limit = _LONGEST_WAIT if wanted in self._expected else WAIT
                     if not last and len(queue) < limit:
@@ -282,40 +274,41 @@ class ClaudeCodeReader:
         line = entry.line
         known = source.nodes.get(entry.parent) if entry.parent else None
         boundary = line.kind == "system" and line.subtype == "compact_boundary"
-        head = entry.parent is None and not entry.loose
         if known is None and state.tip is not None and not boundary and not entry.loose:
             self._cut_off(source, entry, state)
         elif known is None and state.tip is None and (entry.parent is not None or boundary):
             self._begins_late(source, entry, state)
-        up = entry.parent if known is not None else state.tip
+        trunk = state.lane.id == "main" or state.lane.id.startswith("branch-")
+        up = entry.parent if known is not None else self._leaf if trunk else state.tip
         group = self._group(state, entry)
         says = line.kind == "assistant" and group not in state.groups
         if line.kind == "user" and line.isMeta is not True and group is None:
-            says = bool(parts_of(line))
+            says = bool(pieces_of(entry)) and isinstance(line.uuid, str)
         mark = known.mark if known is not None and known.lane == state.lane.id else state.mark
         if says:
             if known is not None and (known.lane != state.lane.id or mark < state.mark) and state.lane.id == "main":
                 self._rewound = self._rewound or known.lane == "main" or known.lane.startswith("branch-")
             state.mark += 1
-            state.says = entry.ident
+            if trunk:
+                self._leaf = entry.ident
         node = Node(up, state.lane.id, state.mark if says else mark, says, group)
         source.nodes[entry.ident] = node
         if boundary:
-            state.compact(entry, source.nodes)
+            compact(state, entry, source.nodes)
             state.tip = entry.ident
         else:
             state.take(entry, node)
-        self._learn(source, entry, state, head)
+        self._about.learn(source.path, entry, state)
 
     def _group(self, state: LaneState, entry: Entry) -> tuple[str, ...] | None:
         """The model call that a line belongs to."""
         line = entry.line
         if line.kind == "assistant":
-            ident = string(mapping(content_of(line.message)).get("id"))
+            ident = string(entry.body.get("id"))
             asked_as = string(line.requestId)
             return (ident or "", asked_as or "") if ident or asked_as else (entry.ident,)
         if line.kind == "user" and b"tool_result" in bytes(line.message):
-            for part in parts_of(line):
+            for part in pieces_of(entry):
                 if part.kind == "result":
                     return state.calls.get(part.call_id or "", state.last_group)
         return None
@@ -359,18 +352,16 @@ class ClaudeCodeReader:
                 return self._states[ident]
             lane = self.draft.lane(ident, "subagent", name=ident)
             state = self._states[ident] = main.branch(lane) if known is not None else LaneState(lane, self._count)
-            self._spawned.began(ident, parts_of(line))
+            self._spawned.began(ident, pieces_of(entry))
             return state
         if known is not None and known.lane != "main":
             says = line.kind == "assistant" or line.kind == "user" and b"tool_result" not in bytes(line.message)
             if not known.lane.startswith("branch-") or not says:
                 return self._states[known.lane]
         session = string(line.sessionId)
-        if session and self._session and session != self._session and known is None and line.kind in MESSAGES:
-            if entry.parent is None:
+        if session and self._about.session not in (None, session) and known is None and entry.parent is None:
+            if line.kind in MESSAGES or f"session-{session[:64]}" in self._states:
                 return self._foreign(session)
-        if entry.loose and session and f"session-{session[:64]}" in self._states:
-            return self._states[f"session-{session[:64]}"]
         return main
 
     def _foreign(self, session: str) -> LaneState:
@@ -386,16 +377,15 @@ class ClaudeCodeReader:
         if state is None:
             known = source.nodes.get(entry.parent) if entry.parent else None
             parent = self._states[known.lane] if known is not None else self._states["main"]
-            lane = self.draft.lane(
-                ident, "branch", spawned_by=(parent.lane.id, len(parent.lane.steps)), name=f"rewound at line {entry.number}"
-            )
+            start = (parent.lane.id, len(parent.lane.steps))
+            lane = self.draft.lane(ident, "branch", spawned_by=start, name=f"left behind at line {entry.number}")
             state = self._states[ident] = parent.branch(lane)
         return state
 
     def _branches(self) -> bool:
         """Which lines a rewind left behind. True if that is more than was known."""
         self._rewound = False
-        leaf = self._newest()
+        leaf = self._leaf
         if leaf is None:
             return False
         trunk = _TRUNK | {ident for ident in self._states if ident.startswith("branch-")}
@@ -404,53 +394,3 @@ class ClaudeCodeReader:
             return False
         self._behind = behind
         return True
-
-    def _newest(self) -> str | None:
-        for ident, node in reversed(self._main.nodes.items()):
-            if node.says and node.lane == "main":
-                return ident
-        return None
-
-    # -- what the run is about ------------------------------------------------------------------------------------
-
-    def _learn(self, source: Source, entry: Entry, state: LaneState, head: bool) -> None:
-        line, draft = entry.line, self.draft
-        if state.lane.id != "main":
-            if line.kind == "user":
-                self._spawned.answered(state, entry)
-            return
-        if self._session is None and string(line.sessionId):
-            self._session = line.sessionId
-            if not self._sub:
-                draft.id = self._session
-        if line.kind == "assistant":
-            model = string(mapping(content_of(line.message)).get("model"))
-            if model and model != "<synthetic>":
-                draft.model = model
-            self._spawned.called(state, entry)
-        elif line.kind == "user":
-            self._spawned.answered(state, entry)
-            if draft.goal is None:
-                self._goal(entry, state)
-        elif line.kind == "system" and line.subtype == "away_summary" and isinstance(line.content, str):
-            self._guess = self._guess or recalled(line.content)
-        if line.isApiErrorMessage is True:
-            parts = parts_of(line)
-            self._problem(source, entry.number, f"the model call failed: {(parts[0].text or '')[:200] if parts else '?'}")
-        elif line.subtype == "api_error" and not state.lane.steps:
-            self._problem(source, entry.number, api_error(line)[:200])
-
-    def _goal(self, entry: Entry, state: LaneState) -> None:
-        """The first real request; else what stands behind the first slash command, or in a summary."""
-        for part in parts_of(entry.line):
-            text = part.text or ""
-            if part.kind == "user" and asked(text) and state.goal_known:
-                self.draft.set_goal(text, declared=False)
-                return
-            if part.kind == "user" and self._command is None and (given := command_arguments(text)):
-                self._command = (entry.ident, given)
-            elif part.kind == "other" and self._command is not None and entry.parent == self._command[0]:
-                if not text.lstrip().startswith(("<local-command", "Caveat:")):
-                    self.draft.set_goal(self._command[1], declared=False)
-            elif part.kind == "summary":
-                self._guess = self._guess or requested(text)

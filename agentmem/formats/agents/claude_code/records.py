@@ -6,6 +6,7 @@ line are told apart, and a whole record behind half of another is found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,14 +15,16 @@ from typing import Any
 import msgspec
 
 from agentmem.formats import loose
+from agentmem.formats.messages import Part
 from agentmem.formats.source import Record
 
 MESSAGES = frozenset({"user", "assistant"})
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
 """Types whose lines hang on one another by `parentUuid`."""
 BESIDE = frozenset({
-    "file-history-snapshot", "file-history-delta", "queue-operation", "last-prompt", "permission-mode", "mode", "summary",
-    "custom-title", "ai-title", "agent-name", "agent-color", "agent-setting", "content-replacement", "worktree-state",
+    "file-history-snapshot", "file-history-delta", "queue-operation", "last-prompt", "permission-mode", "mode",
+    "summary", "custom-title", "ai-title", "agent-name", "agent-color", "agent-setting", "content-replacement",
+    "worktree-state",
     "pr-link", "tag", "relocated", "history-suppression", "marble-origami-commit", "marble-origami-snapshot",
     "marble-origami-reset", "speculation-accept", "attribution-snapshot", "task-summary", "started", "result",
 })  # fmt: skip
@@ -33,6 +36,7 @@ SUBTYPES = frozenset({
 })  # fmt: skip
 _STARTS = (b'{"parentUuid"', b'{"type"', b'{"uuid"', b'{"isSidechain"', b'{"sessionId"', b'{"logicalParentUuid"')
 _MOST_GLUED = 64
+_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UNSET = msgspec.UNSET
 
 
@@ -84,6 +88,18 @@ class Entry:
     loose: bool = False
     """It does not say what it hangs on: it follows the one before."""
     placed: bool = False
+    parts: list[Part] | None = None
+    """Its pieces, once they were made (`parts.pieces_of`)."""
+    _body: Any = UNSET
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """Its message as an object; empty if it has none, `content` alone where it is a text."""
+        if self._body is UNSET:
+            value = content_of(self.line.message)
+            self._body = {"content": value} if isinstance(value, str) else mapping(value)
+        found: Mapping[str, Any] = self._body
+        return found
 
 
 _DECODER = msgspec.json.Decoder(Line)
@@ -95,6 +111,11 @@ def string(value: object) -> str | None:
 
 def number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def is_session(name: str) -> bool:
+    """Whether a file's name is the id of a session, which wins over what its lines say (a fork copies older lines)."""
+    return _SESSION.fullmatch(name) is not None
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -204,11 +225,22 @@ def _whole(body: bytes) -> int | None:
         text = str(error)
         if "trailing characters" in text:
             digits = text.rpartition("byte ")[2].rstrip(")")
-            if digits.isdigit() and 0 < int(digits) < len(body):
-                return int(digits)
+            end = int(digits) if digits.isdigit() else 0
+            # The byte named is the one behind the first that is too much, in the releases seen so far.
+            for cut in (end - 1, end):
+                if 0 < cut < len(body) and _is_value(body[:cut]):
+                    return cut
     except RecursionError:
         pass
     return None
+
+
+def _is_value(body: bytes) -> bool:
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _later(body: bytes) -> int | None:

@@ -41,7 +41,7 @@ class Spawned:
         """An assistant line: remember the subagents that it starts."""
         if not state.lane.steps or not any(b'"' + tool.encode() + b'"' in entry.data for tool in TOOLS):
             return
-        for block in listed(mapping(content_of(entry.line.message)).get("content")):
+        for block in listed(entry.body.get("content")):
             body = mapping(block)
             if body.get("type") != "tool_use" or body.get("name") not in TOOLS:
                 continue
@@ -58,7 +58,7 @@ class Spawned:
         """A user line: the first of a subagent is its prompt; a result may name the agent."""
         line = entry.line
         if state.lane.kind == "subagent" and state.lane.id not in self._prompts and not state.lane.steps:
-            content = mapping(content_of(line.message)).get("content")
+            content = entry.body.get("content")
             text = content if isinstance(content, str) else None
             for block in listed(content):
                 text = text or string(mapping(block).get("text"))
@@ -70,7 +70,7 @@ class Spawned:
             if agent is None:
                 return
             self.agents.add(agent)
-            for block in listed(mapping(content_of(line.message)).get("content")):
+            for block in listed(entry.body.get("content")):
                 call = string(mapping(block).get("tool_use_id"))
                 if call is not None:
                     self._by_agent[agent] = call

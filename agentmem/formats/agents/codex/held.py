@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentmem.formats.agents.codex.items import call_arguments, script_of
+from agentmem.formats.agents.codex.records.items import call_arguments, script_of
 from agentmem.formats.fields import place
 from agentmem.formats.loose import decode
 from agentmem.model import Field, TokenCounter
@@ -107,20 +107,21 @@ class Held:
         """Back to an earlier state, as far as its pieces still stand."""
         self._plan = tuple(field for field in state[0] if field.segment is None or field.segment in live)
 
-    def replaced(self, live: set[int], texts: Iterable[tuple[int, str]]) -> None:
-        """The prompt was written anew: `live` are its pieces, `texts` those that came, with their texts."""
-        came = [(ident, text) for ident, text in texts if len(text) <= _LONGEST]
+    def replaced(self, live: set[int], texts: Iterable[tuple[int, str, bool]]) -> None:
+        """The prompt was written anew: `live` are its pieces, `texts` those with a text: (id, text, is a summary). Only
+        a summary says a step in other words."""
+        came = [(ident, text, summary) for ident, text, summary in texts if len(text) <= _LONGEST]
         kept = []
         for field in self._plan:
             if field.segment is not None and field.segment in live:
                 kept.append(field)
                 continue
-            carrier = next((ident for ident, text in came if says(text, field)), None)
+            carrier = next((ident for ident, text, summary in came if says(text, field, summary)), None)
             if carrier is not None:
                 kept.append(_with(field, carrier))
         self._plan = tuple(kept)
         if self._goal is not None and self._goal.segment not in live:
-            self._goal = _with(self._goal, next((i for i, text in came if place(text, self._goal)), None))
+            self._goal = _with(self._goal, next((i for i, text, _ in came if place(text, self._goal)), None))
 
     def came(self, ident: int, text: str) -> None:
         """A piece came that may carry the goal."""
@@ -133,10 +134,12 @@ def _with(field: Field, segment: int | None) -> Field:
     return Field(field.name, field.value, field.tokens, field.verified_by, field.verified_at, segment, field.done)
 
 
-def says(text: str, field: Field) -> bool:
-    """Whether a text still says a step: as it is, or a line of it with most of its words."""
+def says(text: str, field: Field, loosely: bool) -> bool:
+    """Whether a text still says a step: as it is, or (loosely) a line of it with most of its words."""
     if place(text, field) is not None:
         return True
+    if not loosely:
+        return False
     had = {word.lower() for word in _WORD.findall(field.value[:2000])}
     if len(had) < 3:
         return False

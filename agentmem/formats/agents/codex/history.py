@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentmem.formats.agents.codex.items import PARTS, SUMMARY, is_opaque, item_parts
-from agentmem.formats.agents.codex.lines import Place
+from agentmem.formats.agents.codex.records.items import PARTS, SUMMARY, is_opaque, item_parts
+from agentmem.formats.agents.codex.records.lines import Place
 from agentmem.formats.draft import Declared, LaneDraft, StepDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part
@@ -116,23 +116,22 @@ def rollback(lane: LaneDraft, turns: int, place: Place) -> bool:
     return True
 
 
-def prune(lane: LaneDraft) -> bool:
-    """A new user turn: reasoning before it leaves the prompt. True if there was some."""
+def prune(lane: LaneDraft) -> None:
+    """A new user turn: reasoning before it leaves the prompt. What of it stood in a prompt is a drop by a known rule."""
     tape = lane.tape
     gone = [ident for ident in tape.live if tape.kinds[ident] == _THINKING]
     if not gone:
-        return False
+        return
     for index in range(len(tape.live) - 1, -1, -1):
         if tape.kinds[tape.live[index]] == _THINKING:
             lane.splice(index, 1)
-    first, *others = gone
-    lane.declared.append(
-        Declared(
-            f"reasoning of {len(gone)} item{'s' * (len(gone) != 1)}", "trimmed", segment=first, kind="thinking",
-            record=f"{NOT_AGAIN}: a known rule of the provider", others=tuple(others),
+    sent = [ident for ident in gone if tape.born[ident]]
+    if sent:
+        name = f"reasoning of {len(sent)} item{'s' * (len(sent) != 1)}"
+        record = f"{NOT_AGAIN}: a known rule of the provider"
+        lane.declared.append(
+            Declared(name, "trimmed", segment=sent[0], kind="thinking", record=record, others=tuple(sent[1:]))
         )
-    )  # fmt: skip
-    return True
 
 
 def explain(steps: Sequence[StepDraft], step: StepDraft) -> Boundary | None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentmem.formats.agents.codex import history
-from agentmem.formats.agents.codex.events import UNDERSTOOD, Content
 from agentmem.formats.agents.codex.fork import Copied
 from agentmem.formats.agents.codex.history import piece_of
-from agentmem.formats.agents.codex.items import (
+from agentmem.formats.agents.codex.records.events import UNDERSTOOD, Content
+from agentmem.formats.agents.codex.records.items import (
     COMPACTIONS,
     INPUTS,
     NOT_SENT,
@@ -19,8 +19,9 @@ from agentmem.formats.agents.codex.items import (
     item_parts,
     outcome_of,
     request_of,
+    sort_of,
 )
-from agentmem.formats.agents.codex.lines import Entry, Place
+from agentmem.formats.agents.codex.records.lines import Entry, Place
 from agentmem.formats.agents.codex.response import Response
 from agentmem.formats.agents.codex.told import Told
 from agentmem.formats.draft import LaneDraft, RunDraft
@@ -150,7 +151,7 @@ class Thread:
 
     def _item(self, entry: Entry, place: Place) -> bool:
         payload = entry.payload
-        sort = payload.get("type")
+        sort = sort_of(payload)
         if sort in NOT_SENT:
             return True
         parts = item_parts(payload)
@@ -249,8 +250,7 @@ class Thread:
         """A person's message: unanswered calls are interrupted, old reasoning goes."""
         self._interrupt()
         self._states.append(self.held.state())
-        if history.prune(self.lane) and self._copied.going:
-            self.lane.declared = []
+        history.prune(self.lane)
 
     def _interrupt(self) -> None:
         for call in self.lane.steps[-1].calls if self.lane.steps else ():
@@ -265,12 +265,16 @@ class Thread:
         self.response.end(forget=True)
         self._interrupt()
         new = history.replacement(payload, place)
-        texts: list[tuple[int, str]] = []
+        texts: list[tuple[int, str, bool]] = []
+        if lane.steps and lane.steps[-1].fields is not lane.fields:
+            # What the last call itself changed was never in a prompt, and is lost like the rest.
+            lane.steps[-1].fields = lane.fields
+            lane.touch(lane.steps[-1])
         if new is None:
             message = payload.get("message")
             message = message if isinstance(message, str) else ""
             history.legacy(lane, message, place)
-            texts = [(lane.tape.live[-1], message)] if message else []
+            texts = [(lane.tape.live[-1], message, True)] if message else []
         else:
             pieces = list(self._prefix)
             for part, piece in new:
@@ -278,7 +282,7 @@ class Thread:
                 pieces.append(piece if part.kind == piece.kind else piece_of(part, piece.where or place.where()))
             lane.sync(pieces)
             pairs = zip(lane.tape.live, pieces, strict=True)
-            texts = [(ident, piece.text) for ident, piece in pairs if piece.text is not None]
+            texts = [(i, piece.text, piece.kind == "summary") for i, piece in pairs if piece.text is not None]
         self.held.replaced(set(lane.tape.live), texts)
         lane.fields = self.held.fields
         lane.boundary = None if self._copied.going else history.compaction(payload, place)

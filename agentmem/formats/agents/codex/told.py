@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.formats.agents.codex.events import Content, event_content
-from agentmem.formats.agents.codex.lines import Entry, Place
+from agentmem.formats.agents.codex.records.events import Content, event_content
+from agentmem.formats.agents.codex.records.lines import Entry, Place
 
 if TYPE_CHECKING:
     from agentmem.formats.agents.codex.thread import Thread

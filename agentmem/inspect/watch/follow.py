@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import queue
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 STEP_MS = 10
 DEBOUNCE_MS = 50
@@ -23,8 +25,14 @@ QUIET_AFTER = 5.0
 """Seconds without a change after which the poll slows down."""
 POLLED_AT_ONCE = 400
 """Files looked at in one round of the poll, so that thousands cost little."""
+FIRST = 2
+"""So many at the beginning of the list are looked at in every round: the chosen run and its ledger."""
+REFUSED_SECONDS = 30.0
+"""Where file events were refused they are asked for again after this time: limits of the system come and go."""
 
 Signature = tuple[int, int, int]
+Watcher = Callable[..., Iterable[set[tuple[Any, str]]]]
+"""`watchfiles.watch`, or what does the same."""
 
 
 def signature(path: str) -> Signature | None:
@@ -36,40 +44,50 @@ def signature(path: str) -> Signature | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def _identity(folder: Path) -> tuple[str, int, int] | None:
+    """A folder that was deleted and made again is another one: a watch on the old one is deaf."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return None
+    return (str(folder), status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+
+
 class Events:
-    """File events of a set of folders, from a thread of its own, put on a queue as sets of paths."""
+    """File events of a set of folders, from a thread of its own, put out as sets of paths."""
 
     def __init__(
-        self, out: Callable[[set[str]], None], trouble: Callable[[str], None],
-        watch: Callable[..., Iterable[object]] | None = None,
-    ) -> None:  # fmt: skip
+        self, out: Callable[[set[str]], None], trouble: Callable[[str], None], watch: Watcher | None = None
+    ) -> None:
         self._out = out
         self._trouble = trouble
         self._watch = watch
-        self._folders: frozenset[str] = frozenset()
+        self._folders: frozenset[tuple[str, int, int]] = frozenset()
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._again_at: float | None = None
+        """Events were refused: when to ask for them again."""
 
     def plan(self, folders: Iterable[Path]) -> None:
         """Watch these folders from now on; those that do not exist are left to the poll."""
-        wanted = frozenset(str(folder) for folder in folders if folder.is_dir())
-        if wanted == self._folders:
+        wanted = frozenset(found for folder in folders if (found := _identity(folder)) is not None)
+        again = self._again_at is not None and time.monotonic() >= self._again_at
+        if wanted == self._folders and not again:
             return
         self.close()
         self._folders = wanted
-        if not wanted:
-            return
-        self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(wanted, self._stop), name="agentmem-events", daemon=True
-        )
-        self._thread.start()
+        if wanted:
+            self._stop = threading.Event()
+            paths = sorted(path for path, _, _ in wanted)
+            threading.Thread(
+                target=self._run, args=(paths, self._stop), name="agentmem-events", daemon=True
+            ).start()
 
     def close(self) -> None:
         self._stop.set()
         self._folders = frozenset()
+        self._again_at = None
 
-    def _run(self, folders: frozenset[str], stop: threading.Event) -> None:
+    def _run(self, folders: list[str], stop: threading.Event) -> None:
         watch = self._watch
         try:
             if watch is None:
@@ -77,17 +95,29 @@ class Events:
 
                 watch = watchfiles_watch
             found = watch(
-                *sorted(folders), watch_filter=None, step=STEP_MS, debounce=DEBOUNCE_MS, recursive=False,
-                stop_event=stop, rust_timeout=RESTART_MS, yield_on_timeout=False, raise_interrupt=False,
-                ignore_permission_denied=True,
+                *folders, watch_filter=None, step=STEP_MS, debounce=DEBOUNCE_MS, recursive=False, stop_event=stop,
+                rust_timeout=RESTART_MS, yield_on_timeout=True, raise_interrupt=False, ignore_permission_denied=True,
+                force_polling=False,
             )  # fmt: skip
+            works = False
             for changes in found:
                 if stop.is_set():
                     return
-                self._out({path for _, path in changes})  # type: ignore[attr-defined]  # sets of (change, path)
+                if not works:
+                    works = True
+                    self._trouble("")
+                if changes:
+                    self._out({path for _, path in changes})
+            why = "it ended"
+        except FileNotFoundError:
+            # A folder went while the watch was set up: the next plan has another set.
+            why = ""
         except Exception as error:  # noqa: BLE001 - the library raises several kinds at the limits of the system
-            if not stop.is_set():
-                self._trouble(f"no file events here, polling ({type(error).__name__})")
+            why = f"{type(error).__name__}: {error}".partition("\n")[0][:90]
+        if not stop.is_set():
+            self._again_at = time.monotonic() + (REFUSED_SECONDS if why else 0.0)
+            if why:
+                self._trouble(f"no file events here, polling ({why})")
 
 
 class Poll:
@@ -103,6 +133,8 @@ class Poll:
     def watch(self, paths: Iterable[str]) -> None:
         """The files to look at, the most important ones first."""
         order = list(dict.fromkeys(paths))
+        if order == self._order:
+            return
         self._known = {path: self._known[path] if path in self._known else signature(path) for path in order}
         self._order = order
         self._place = 0
@@ -125,7 +157,7 @@ class Poll:
         if not self._order:
             return set()
         count = min(len(self._order), POLLED_AT_ONCE)
-        batch = [self._order[0]] + [self._order[(self._place + i) % len(self._order)] for i in range(count)]
+        batch = self._order[:FIRST] + [self._order[(self._place + i) % len(self._order)] for i in range(count)]
         self._place = (self._place + count) % len(self._order)
         changed = set()
         for path in batch:
@@ -141,7 +173,7 @@ class Poll:
 class Follower:
     """Events and poll together. `next` waits for what comes first: changed paths, a message of another thread, time."""
 
-    def __init__(self, watch: Callable[..., Iterable[object]] | None = None) -> None:
+    def __init__(self, watch: Watcher | None = None) -> None:
         self.inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self.notice: str | None = None
         """Why there are no file events, in words; None while there are."""
@@ -149,8 +181,9 @@ class Follower:
         self._events = Events(self.inbox.put, self._refused, watch)
 
     def _refused(self, why: str) -> None:
-        self.notice = why
-        self.inbox.put(set())
+        if (why or None) != self.notice:
+            self.notice = why or None
+            self.inbox.put(set())
 
     def plan(self, folders: Iterable[Path], files: Iterable[str]) -> None:
         """What matters from now on."""
@@ -166,9 +199,9 @@ class Follower:
         changed: set[str] = set()
         messages: list[object] = []
         now = time.monotonic()
-        wait = min(longest, self.poll.wait(now)) if self.poll else longest
+        wait = min(longest, self.poll.wait(now))
         try:
-            item: object = self.inbox.get(timeout=max(wait, 0.001))
+            item = self.inbox.get(timeout=max(wait, 0.001))
             while True:
                 if isinstance(item, set):
                     changed |= item

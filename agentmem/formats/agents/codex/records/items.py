@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentmem.formats.messages import Part, arguments_text, compact_json, is_summary, split
+from agentmem.formats.messages import Part, arguments_text, compact_json, split
 from agentmem.model import Outcome
 
 PARTS = 4096
@@ -34,7 +34,13 @@ _REQUEST = re.compile(r"^#+ My request for Codex:\s*", re.MULTILINE)
 _TOOL = re.compile(r"\btools\.([A-Za-z_]\w*)\(")
 _EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d{1,10})')
 _EXITED = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:)\s*(-?\d{1,10})")
-_REFUSED = re.compile(r"(?:exec_command failed for|apply_patch verification failed|failed to parse function arguments)")
+_SCRIPT = re.compile(r"\s*Script (?:completed|failed|error)")
+_FAILED_INSIDE = re.compile(r"^\{\"exit_code\":\s*(-?[1-9]\d{0,9})\b", re.MULTILINE)
+"""Code mode gives a line of JSON for each command of the script."""
+_REFUSED = re.compile(
+    r"(?:Script failed|Script error|exec_command failed for|apply_patch verification failed|"
+    r"failed to parse function arguments)"
+)
 _WINDOW = 4000
 
 
@@ -53,9 +59,15 @@ def request_of(text: str) -> str:
     return own or text
 
 
+def sort_of(item: Mapping[str, Any]) -> str:
+    """The type of an item; empty where it has none."""
+    sort = item.get("type")
+    return sort if isinstance(sort, str) else ""
+
+
 def item_parts(item: Mapping[str, Any]) -> list[Part]:
     """Parts of one response item, in order; deterministic. Encrypted content is a part without text."""
-    sort = item.get("type")
+    sort = sort_of(item)
     if sort in INPUTS and sort != "agent_message":
         return [_result(item, sort)]
     if sort == "agent_message":
@@ -118,12 +130,13 @@ def _result(item: Mapping[str, Any], sort: object) -> Part:
 
 def is_opaque(item: object) -> bool:
     """Whether an item of a replaced history hides what it keeps."""
-    if not isinstance(item, Mapping) or item.get("type") == "reasoning":
+    if not isinstance(item, Mapping):
         return False
-    if item.get("type") in COMPACTIONS:
+    if sort_of(item) in COMPACTIONS:
         return all(part.text is None for part in _compaction(item))
     content = item.get("content")
-    return isinstance(content, list) and any(_encrypted(block) for block in content)
+    blocks = isinstance(content, list) and any(_encrypted(block) for block in content)
+    return item.get("type") == "message" and (bool(item.get("encrypted_content")) or blocks)
 
 
 def outcome_of(text: str | None, failed: bool | None) -> tuple[Outcome, str | None] | None:
@@ -133,7 +146,7 @@ def outcome_of(text: str | None, failed: bool | None) -> tuple[Outcome, str | No
     head = text[:_WINDOW]
     if _REFUSED.match(head.lstrip()):
         return "error", head.strip().split("\n", 1)[0][:400]
-    found = _EXITED.search(head)
+    found = _EXITED.search(head) or (_FAILED_INSIDE.search(text) if _SCRIPT.match(head) else None)
     if found is None and head.lstrip().startswith("{"):
         found = _EXIT_CODE.search(text[-_WINDOW:]) or _EXIT_CODE.search(head)
     if found is None:
@@ -201,5 +214,5 @@ def call_arguments(script: str, name: str) -> str | None:
 
 __all__ = [
     "COMPACTIONS", "INPUTS", "NOT_SENT", "OUTPUTS", "PARTS", "SERVED", "SUMMARY", "call_arguments", "call_of",
-    "is_fragment", "is_opaque", "is_summary", "item_parts", "outcome_of", "request_of", "script_of",
+    "is_fragment", "is_opaque", "item_parts", "outcome_of", "request_of", "script_of", "sort_of",
 ]  # fmt: skip

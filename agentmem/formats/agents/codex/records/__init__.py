@@ -1,0 +1,1 @@
+"""What stands in one record: lines, response items, events."""

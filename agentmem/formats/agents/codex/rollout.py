@@ -1,0 +1,286 @@
+"""Follows one rollout: its own file, the files of the threads that it spawned, and its compressed copy if the plain
+file gives way to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from agentmem.formats.agents.codex.packed import SCHEME, PackedFile
+from agentmem.formats.agents.codex.records.events import event_content
+from agentmem.formats.agents.codex.records.items import PARTS, SUMMARY, item_parts
+from agentmem.formats.agents.codex.records.lines import Entry, Place, entry_of, records_in, rescued
+from agentmem.formats.agents.codex.thread import Thread
+from agentmem.formats.draft import RunDraft
+from agentmem.formats.reader import Options
+from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, read_at
+from agentmem.model import Problem, Where
+from agentmem.tokens import counter
+
+QUIET_SECONDS = 5.0
+"""Half a line that did not grow for so long is damage."""
+_DEEPEST = 200
+
+
+class _Followed:
+    """One file with its thread."""
+
+    def __init__(self, path: Path, thread: Thread) -> None:
+        self.path = path
+        self.thread = thread
+        self.file: AppendFile | PackedFile = PackedFile(path) if path.name.endswith(".zst") else AppendFile(path)
+        self.source = self.file.source if isinstance(self.file, PackedFile) else str(path)
+
+
+def other_shape(path: Path) -> Path:
+    """The compressed copy of a plain file, the plain file of a copy."""
+    name = path.name
+    return path.with_name(name.removesuffix(".zst") if name.endswith(".zst") else name + ".zst")
+
+
+class RolloutReader:
+    """Follows one rollout. `draft` is made anew when its past changed."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path = path
+        self._options = options
+        self._fresh(None)
+
+    def _fresh(self, notice: str | None) -> None:
+        name = self._path.name.removesuffix(".zst").removesuffix(".jsonl")
+        draft = self.draft = RunDraft(
+            str(self._path), "codex", name, counter(self._options.counter), self._options.counter
+        )
+        draft.agent = "codex"
+        draft.notice = notice
+        self._main = _Followed(self._path, Thread(draft, draft.main))
+        self._children: dict[str, _Followed] = {}
+        self._spawned: dict[str, tuple[str, int, str | None]] = {}
+        self._records = self._understood = 0
+        self._summary: Problem | None = None
+        self._tail: Problem | None = None
+
+    def watched(self) -> Iterable[Path]:
+        return {self._path.parent, *(child.path.parent for child in self._children.values())}
+
+    # -- texts ----------------------------------------------------------------------------------------------------
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        return extract(raw, part)
+
+    def rows(self, where: Where) -> bytes | None:
+        """Bytes of a record in a compressed file."""
+        for followed in (self._main, *self._children.values()):
+            if followed.source == where.source and isinstance(followed.file, PackedFile):
+                try:
+                    return followed.file.read(where.offset, where.length)
+                except (Unreadable, OSError):
+                    return None
+        return None
+
+    # -- following ------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        change = self._main.file.change()
+        if change == "gone":
+            return self._gone()
+        notice = self.draft.notice
+        if change == "replaced" or any(child.file.change() == "replaced" for child in self._children.values()):
+            self._fresh("file replaced, read again")
+            change = "grown"
+        changed = False
+        if change == "grown":
+            self._read(self._main)
+            changed = True
+        changed |= self._read_children()
+        if not changed:
+            return self._went_quiet()
+        if notice in ("file gone", "being written") and self.draft.notice == notice:
+            self.draft.notice = None
+        self._finish()
+        return True
+
+    def _gone(self) -> bool:
+        other = other_shape(self._path)
+        if other.is_file():
+            self._path = other
+            shape = "its compressed copy" if other.name.endswith(".zst") else "the plain file"
+            self._fresh(f"{shape} took its place, read again")
+            return self.refresh()
+        if not self._records:
+            raise Unreadable(f"{self._path}: no such file")
+        changed = self.draft.notice != "file gone"
+        self.draft.notice = "file gone"
+        return changed
+
+    def _read(self, followed: _Followed) -> None:
+        for _ in range(3):
+            for record in followed.file.records():
+                self._record(followed, record)
+                if followed.thread.told.restart:
+                    break
+            if not followed.thread.told.restart:
+                break
+            # What was taken from events is told by items after all: the whole is read again without them.
+            self._fresh(self.draft.notice)
+            followed = self._main
+        followed.thread.told.flush(self._quiet(followed))
+        if isinstance(followed.file, PackedFile) and followed.file.trouble:
+            self.draft.problem(followed.path.name, followed.file.trouble)
+
+    def _quiet(self, followed: _Followed) -> bool:
+        at = followed.file.changed_at
+        return at is not None and time.time() - at > QUIET_SECONDS
+
+    def _record(self, followed: _Followed, record: Record) -> None:
+        found, trouble = records_in(record.data)
+        if trouble:
+            self._damaged(followed, record, trouble)
+        for start, data in found:
+            try:
+                self._take(followed, record, start, entry_of(data), len(data))
+            except ValueError as error:
+                self._rescue(followed, record, start, data, error)
+
+    def _rescue(self, followed: _Followed, record: Record, start: int, data: bytes, error: ValueError) -> None:
+        whole = rescued(data)
+        text = str(error) if str(error).startswith("not an object") else f"not JSON: {error}"
+        if whole:
+            text = f"{len(whole)} record{'s' * (len(whole) != 1)} found in a damaged line"
+        self._damaged(followed, record, text)
+        for offset, part in whole:
+            try:
+                self._take(followed, record, start + offset, entry_of(part), len(part))
+            except ValueError as reason:
+                self._damaged(followed, record, str(reason))
+
+    def _damaged(self, followed: _Followed, record: Record, what: str) -> None:
+        where = f"line {record.line}"
+        if followed is not self._main:
+            where = f"{followed.path.name}, {where}"
+        self.draft.problem(where, what)
+
+    def _take(self, followed: _Followed, record: Record, start: int, entry: Entry, length: int) -> None:
+        place = Place(followed.source, record.offset + start, length, record.line)
+        self._records += 1
+        known = followed.thread.take(entry, place)
+        name = entry.sub if entry.kind in ("event_msg", "response_item") and entry.sub else entry.kind or "no type"
+        counts = self.draft.counts
+        if known:
+            self._understood += 1
+        else:
+            name = f"?{name[:60]}"
+        counts[name] = counts.get(name, 0) + 1
+
+    def _finish(self) -> None:
+        draft = self.draft
+        if not self._records:
+            if not draft.problems:
+                raise NotYet(f"{self._path}: empty")
+            first = draft.problems[0]
+            raise Unreadable(f"{self._path}: no record can be read; {first.where}: {first.what}")
+        unknown = ", ".join(f"{name[1:]} x{count}" for name, count in draft.counts.items() if name.startswith("?"))
+        missed = self._records - self._understood
+        text = f"{self._records} records, {self._understood} understood, {missed} unknown: {unknown}"
+        if not self._understood:
+            raise Unreadable(f"{self._path}: format not recognised: {text}")
+        if self._summary is not None and self._summary in draft.problems:
+            draft.problems.remove(self._summary)
+            self._summary = None
+        if missed:
+            self._summary = Problem("file", text)
+            draft.problems.insert(0, self._summary)
+        draft.unknown = ("tool schemas",) if self._main.thread.system_known else ("system prompt", "tool schemas")
+        times = [f.file.changed_at for f in (self._main, *self._children.values()) if f.file.changed_at is not None]
+        draft.changed_at = max(times) if times else None
+        self._tell_tail()
+
+    def _tell_tail(self) -> None:
+        """Half a line at the end: being written, or damage when nothing came for a while."""
+        draft, torn = self.draft, self._main.file.torn
+        if self._tail is not None and self._tail in draft.problems:
+            draft.problems.remove(self._tail)
+        self._tail = None
+        if torn and self._quiet(self._main):
+            self._tail = Problem("last line", f"{torn:,} bytes that are no whole record")
+            draft.problems.append(self._tail)
+        if torn and self._tail is None:
+            draft.notice = draft.notice or "being written"
+        elif draft.notice == "being written":
+            draft.notice = None
+
+    def _went_quiet(self) -> bool:
+        if not self._quiet(self._main):
+            return False
+        changed = self._main.thread.told.flush(True)
+        if self._main.file.torn and self._tail is None:
+            self._tell_tail()
+            changed = True
+        return changed
+
+    # -- children -------------------------------------------------------------------------------------------------
+
+    def _read_children(self) -> bool:
+        changed = False
+        pending = [self._main, *self._children.values()]
+        for followed in pending:
+            if followed is not self._main and followed.file.change() == "grown":
+                self._read(followed)
+                changed = True
+            for ident, (name, n) in followed.thread.spawned.items():
+                if ident in self._children or ident == self._main.thread.ident or len(self._children) >= _DEEPEST:
+                    continue
+                path = thread_file(followed.path, ident)
+                if path is None:
+                    continue
+                lane = self.draft.lane(ident, "subagent", spawned_by=(followed.thread.lane.id, n), name=name)
+                child = self._children[ident] = _Followed(path, Thread(self.draft, lane, main=False))
+                pending.append(child)
+        return changed
+
+
+def thread_file(beside: Path, ident: str) -> Path | None:
+    """The rollout of a thread: in the folder of another one, or in those of the days after it."""
+    if not ident or "/" in ident or "\0" in ident or len(ident) > 100:
+        return None
+    folders = [beside.parent]
+    days = beside.parent.parent
+    if beside.parent.name.isdigit() and days.is_dir():
+        later = [day for day in sorted(days.iterdir()) if day.name > beside.parent.name and day.is_dir()]
+        folders.extend(later[:2])
+    for folder in folders:
+        for ending in (".jsonl", ".jsonl.zst"):
+            found = next((path for path in folder.iterdir() if path.name.endswith(f"-{ident}{ending}")), None)
+            if found is not None and not found.is_symlink():
+                return found
+    return None
+
+
+def extract(raw: bytes, part: int) -> str | None:
+    """Whole text of a part of the record of these bytes; None if it is no longer there."""
+    try:
+        entry = entry_of(raw)
+        payload = entry.payload
+    except ValueError:
+        return None
+    if entry.kind == "session_meta" or "instructions" in payload and entry.kind is None:
+        given = payload.get("base_instructions", payload.get("instructions"))
+        text = given.get("text") if isinstance(given, dict) else given
+        return text if isinstance(text, str) else None
+    item = payload
+    if entry.kind == "compacted":
+        index, part = divmod(part, PARTS)
+        if index == SUMMARY:
+            return payload["message"] if isinstance(payload.get("message"), str) else None
+        items = payload.get("replacement_history")
+        item = items[index] if isinstance(items, list) and index < len(items) else {}
+    if entry.kind == "event_msg":
+        content = event_content(payload, entry.sub)
+        parts = content.parts if content is not None else []
+    else:
+        parts = item_parts(item) if isinstance(item, dict) else []
+    return parts[part].text if part < len(parts) else None
+
+
+__all__ = ["QUIET_SECONDS", "SCHEME", "RolloutReader", "extract", "read_at", "thread_file"]

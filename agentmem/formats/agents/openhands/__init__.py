@@ -1,0 +1,1 @@
+"""OpenHands: conversation folders and event lines of its SDK, logs of completions, and trajectories of V0."""

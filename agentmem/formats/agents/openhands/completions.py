@@ -1,0 +1,179 @@
+"""Logs of completions that the OpenHands SDK writes on request: one file a call, the request as it was sent. Exact.
+
+A folder that holds nothing else is one run, its calls in order of time; one file alone is a run of one call.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from agentmem.formats.draft import Call, RunDraft
+from agentmem.formats.loose import canonical, decode, encode
+from agentmem.formats.messages import Message, split
+from agentmem.formats.reader import Format, Options
+from agentmem.formats.source import NotYet, Unreadable, open_plain
+from agentmem.formats.times import seconds
+from agentmem.formats.usage import usage_of
+from agentmem.formats.versions import PARTS, Item, MessageList
+from agentmem.model import Where
+from agentmem.tape import Piece
+from agentmem.tokens import counter
+
+_FILE = re.compile(r".+-(\d{9,11}\.\d+)(?:-\w+)?\.json\Z")
+_REPLY = 1_000_000
+_TOOLS = 2_000_000
+_LIMIT = 256 * 1024 * 1024
+
+
+def replies(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The message or items that came back."""
+    response = log.get("response")
+    body: Mapping[str, Any] = response if isinstance(response, Mapping) else {}
+    for choice in body.get("choices") or ():
+        if isinstance(choice, Mapping) and isinstance(choice.get("message"), Mapping):
+            return [choice["message"]]
+    output = body.get("output")
+    return [item for item in output if isinstance(item, Mapping)] if isinstance(output, list) else []
+
+
+def sent(log: Mapping[str, Any]) -> list[Any]:
+    """The messages or items that were sent."""
+    for name in ("messages", "input"):
+        if isinstance(log.get(name), list):
+            found: list[Any] = log[name]
+            return found
+    return []
+
+
+class CompletionsReader:
+    """Follows a folder of logs, or reads one of them."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path = path
+        name = path.name.removesuffix(".json")
+        self.draft = RunDraft(str(path), "openhands-completions", name, counter(options.counter), options.counter)
+        self.draft.provenance = "exact"
+        self.draft.agent = "OpenHands"
+        self._list = MessageList(self.draft.main)
+        self._done: set[str] = set()
+        self._sizes: dict[str, tuple[int, int]] = {}
+
+    def watched(self) -> Iterable[Path]:
+        return (self._path if self._path.is_dir() else self._path.parent,)
+
+    def refresh(self) -> bool:
+        """Read the logs that are new. Raises Unreadable, NotYet while there is nothing to show."""
+        changed = False
+        names = sorted(_logs(self._path), key=_order) if self._path.is_dir() else [str(self._path)]
+        for name in names:
+            if name in self._done:
+                continue
+            try:
+                status = os.stat(name)
+                if self._sizes.get(name) == (status.st_size, status.st_mtime_ns):
+                    continue
+                self._sizes[name] = (status.st_size, status.st_mtime_ns)
+                log, length = _read(name)
+            except NotYet:
+                continue
+            except OSError as error:
+                raise Unreadable(f"{name}: {(error.strerror or 'unreadable').lower()}") from None
+            self._done.add(name)
+            self._call(log, name, length)
+            self.draft.changed_at = max(status.st_mtime, self.draft.changed_at or 0.0)
+            changed = True
+        if not self.draft.main.steps:
+            raise NotYet(f"{self._path}: no whole log yet")
+        return changed
+
+    def _call(self, log: Mapping[str, Any], name: str, length: int) -> None:
+        draft, lane = self.draft, self.draft.main
+        tools = log.get("tools")
+        if isinstance(tools, list) and tools:
+            where = Where(name, 0, length, _TOOLS * PARTS)
+            self._list.prefix([Piece("tools", canonical(tools), where)])
+        items = [Item(encode(message), name, 0, length, None, index * PARTS) for index, message in enumerate(sent(log))]
+        self._list.update(items, stays=False)
+        response = log.get("response")
+        body: Mapping[str, Any] = response if isinstance(response, Mapping) else {}
+        model = body.get("model")
+        draft.model = model if isinstance(model, str) else draft.model
+        window = log.get("context_window")
+        if isinstance(window, int) and not isinstance(window, bool) and window > 0:
+            draft.window, draft.window_source = window, "declared"
+        usage = usage_of(body.get("usage"), Path(name).name)
+        lane.close(at=seconds(log.get("timestamp")), usage=usage, model=draft.model)
+        for index, reply in enumerate(replies(log)):
+            message: Message = split(reply)
+            for number, part in enumerate(message.parts):
+                where = Where(name, 0, length, (_REPLY + index) * PARTS + number)
+                call = None
+                if part.kind == "call" and part.tool is not None:
+                    call = Call(part.tool, part.arguments or "", part.call_id)
+                piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
+                lane.reply(piece, call, stays=False)
+        draft.set_goal(self._list.goal_text, declared=False)
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        log = decode(raw)
+        if not isinstance(log, dict):
+            return None
+        index, number = divmod(part, PARTS)
+        if index >= _TOOLS:
+            return canonical(log.get("tools"))
+        found = replies(log) if index >= _REPLY else sent(log)
+        place = index - _REPLY if index >= _REPLY else index
+        message = found[place] if place < len(found) else None
+        parts = split(message).parts if isinstance(message, Mapping) else []
+        return parts[number].text if number < len(parts) else None
+
+
+def _read(name: str) -> tuple[dict[str, Any], int]:
+    descriptor = open_plain(name)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > _LIMIT:
+            raise Unreadable(f"{name}: {size:,} bytes, more than a log may have")
+        data = os.pread(descriptor, size, 0)
+    finally:
+        os.close(descriptor)
+    try:
+        value = decode(data)
+    except ValueError as error:
+        raise NotYet(f"{name}: half written: {error}") from None
+    if not isinstance(value, dict) or not sent(value):
+        raise Unreadable(f"{name}: no request in it")
+    return value, len(data)
+
+
+def _logs(folder: Path) -> Iterable[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _FILE.match(entry.name):
+                yield entry.path
+
+
+def _order(name: str) -> tuple[float, str]:
+    match = _FILE.match(os.path.basename(name))
+    return (float(match.group(1)) if match else 0.0, name)
+
+
+def recognise(path: Path, head: bytes) -> bool:
+    """A file with a request, its answer and `latency_sec`; or a folder of such files only."""
+    if not head:
+        if not path.is_dir():
+            return False
+        with os.scandir(path) as entries:
+            names = [entry.name for entry in entries if not entry.name.startswith(".")]
+        return bool(names) and all(_FILE.match(name) for name in names)
+    start = head[:300].replace(b" ", b"")
+    if not (start.startswith(b'{"messages":[') or start.startswith(b'{"input":[')):
+        return False
+    return bool(_FILE.match(path.name)) or b'"latency_sec"' in head
+
+
+FORMAT = Format("openhands-completions", "logs of completions of OpenHands", recognise, CompletionsReader)

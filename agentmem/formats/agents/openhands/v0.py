@@ -1,0 +1,237 @@
+"""Trajectories of OpenHands V0: a JSON list of events, an evaluation's `output.jsonl`, or a session's events folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from agentmem.formats.agents.openhands.v0_events import parts_of
+from agentmem.formats.agents.openhands.v0_fold import FoldV0
+from agentmem.formats.draft import RunDraft
+from agentmem.formats.lines import BEING_WRITTEN
+from agentmem.formats.loose import decode
+from agentmem.formats.reader import Format, Options
+from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable
+from agentmem.model import RunInfo, Where
+from agentmem.tokens import counter
+
+_SPACE = b"\0 \t\r\n"
+Found = tuple[bytes, Where]
+
+
+class TrajectoryReader:
+    """Follows one trajectory: events that are new at the end are folded on, any other change is read again."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path = path
+        self._options = options
+        self._file = SnapshotFile(path)
+        self._folder = path.is_dir()
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self._restart(None)
+
+    def _restart(self, notice: str | None) -> None:
+        name = self._options.run_id or self._path.name.removesuffix(".json")
+        count = counter(self._options.counter)
+        self.draft = RunDraft(str(self._path), "openhands-v0", name, count, self._options.counter)
+        self.draft.notice = notice
+        self._fold = FoldV0(self.draft)
+        self._keys: list[int] = []
+        self._torn = False
+        self._unknown = 0
+
+    def watched(self) -> Iterable[Path]:
+        return (self._path, self._path / "events") if self._folder else (self._path.parent,)
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        try:
+            event = decode(raw)
+        except ValueError:
+            return None
+        parts = parts_of(event) if isinstance(event, dict) else []
+        return parts[part].text if part < len(parts) else None
+
+    def refresh(self) -> bool:
+        """Read what is new. Raises Unreadable, NotYet while there is nothing to show."""
+        if not self._folder:
+            change = self._file.change()
+            if change == "same":
+                return False
+            if change == "gone":
+                if not self._keys:
+                    raise Unreadable(f"{self._path}: no such file")
+                changed = self.draft.notice != "file gone"
+                self.draft.notice = "file gone"
+                return changed
+        self._torn = False
+        try:
+            events = list(self._events())
+        except NotYet:
+            self._file.forget()
+            if not self._keys:
+                raise
+            changed = self.draft.notice != BEING_WRITTEN
+            self.draft.notice = BEING_WRITTEN
+            return changed
+        keys = [xxhash.xxh3_64_intdigest(data) for data, _ in events]
+        before = self.draft.notice
+        if before in (None, BEING_WRITTEN, "file gone"):
+            self.draft.notice = BEING_WRITTEN if self._torn else None
+        if keys == self._keys:
+            return self.draft.notice != before
+        if keys[: len(self._keys)] != self._keys:
+            self._restart("history rewritten, read again")
+        for place in range(len(self._keys), len(events)):
+            self._take(*events[place], place)
+        self._keys = keys
+        if not keys:
+            raise NotYet(f"{self._path}: no events yet")
+        self._sum_up()
+        return True
+
+    def _take(self, data: bytes, where: Where, place: int) -> None:
+        label = f"event {place}"
+        try:
+            event = decode(data)
+        except ValueError as error:
+            self.draft.problem(label, f"not JSON: {error}")
+            return
+        if not isinstance(event, dict):
+            self.draft.problem(label, "no object")
+            return
+        unknown = self._fold.take(
+            event, lambda part: Where(where.source, where.offset, where.length, part, None, where.line), label
+        )
+        if unknown is not None:
+            self._unknown += 1
+            self.draft.counts[f"?{unknown}"] = self.draft.counts.get(f"?{unknown}", 0) + 1
+
+    def _sum_up(self) -> None:
+        total = len(self._keys)
+        if not self._unknown:
+            return
+        names = {name[1:]: n for name, n in self.draft.counts.items() if name.startswith("?")}
+        listed = ", ".join(f"{name:.60} x{n}" for name, n in sorted(names.items()))
+        if self._unknown == total:
+            raise Unreadable(f"{self._path}: format not recognised: {total} events, none understood: {listed}")
+        self.draft.problems[:] = [one for one in self.draft.problems if one.where != self.draft.id]
+        self.draft.problem(
+            self.draft.id, f"{total} events, {total - self._unknown} understood, {self._unknown} unknown: {listed}"
+        )
+
+    # -- where events stand ---------------------------------------------------------------------------------------
+
+    def _events(self) -> Iterator[Found]:
+        if self._folder:
+            yield from self._files()
+            return
+        data = self._file.read()
+        self.draft.changed_at = self._file.changed_at
+        if data.lstrip(b"\xef\xbb\xbf" + _SPACE).startswith(b"["):
+            yield from _listed(data, str(self._path), 0, None)
+            return
+        for record in AppendFile(self._path).records():
+            line = _line(record.data)
+            if line is not None and line[0] == (self._options.run_id or line[0]):
+                yield from _listed(line[1], str(self._path), record.offset + record.data.find(line[1]), record.line)
+                return
+        raise NotYet(f"{self._path}: no line of {self._options.run_id}")
+
+    def _files(self) -> Iterator[Found]:
+        """Events of a session folder, in order of their numbers; a half-written newest one is left for later."""
+        found = []
+        with os.scandir(self._path / "events") as entries:
+            for entry in entries:
+                stem = entry.name.removesuffix(".json")
+                if stem.isdigit() and entry.name.endswith(".json"):
+                    found.append((int(stem), entry.path))
+        found.sort()
+        for place, (_, name) in enumerate(found):
+            file = SnapshotFile(name)
+            try:
+                data = file.read()
+            except NotYet:
+                data = b""
+            if not _is_whole(data) and place == len(found) - 1:
+                self._torn = True
+                return
+            self.draft.changed_at = max(file.changed_at or 0.0, self.draft.changed_at or 0.0)
+            yield data, Where(name, 0, len(data))
+
+
+def _listed(data: bytes, source: str, base: int, line: int | None) -> Iterator[Found]:
+    """Events of a JSON list, each with its place. Raises NotYet for half a list, Unreadable for another shape."""
+    body = data.removeprefix(b"\xef\xbb\xbf").rstrip(_SPACE)
+    base += len(data) - len(data.removeprefix(b"\xef\xbb\xbf"))
+    try:
+        raws = msgspec.json.decode(body, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotYet(f"{source}: half written or cut: {error}") from None
+    position = 0
+    for raw in raws:
+        event = bytes(raw)
+        position = body.find(event, position)
+        if event[:1] == b"[":  # very old histories: pairs of an action and its observation
+            yield from _listed(event, source, base + position, line)
+        else:
+            yield event, Where(source, base + position, len(event), 0, None, line)
+        position += len(event)
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+class _Line(msgspec.Struct):
+    instance_id: msgspec.Raw = msgspec.Raw(b'""')
+    history: msgspec.Raw = msgspec.Raw(b"")
+
+
+def _line(data: bytes) -> tuple[str, bytes] | None:
+    """(instance, bytes of its history) of a line of an evaluation."""
+    try:
+        line = msgspec.json.decode(data, type=_Line)
+        ident = decode(bytes(line.instance_id))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    history = bytes(line.history)
+    return (str(ident), history) if history.startswith(b"[") else None
+
+
+def recognise(path: Path, head: bytes) -> bool:
+    """A list of events with a source, a line of an evaluation with a history, or a session folder."""
+    if not head:
+        return path.is_dir() and (path / "events" / "0.json").is_file()
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+    if text.startswith(b"["):
+        start = text[:4096]
+        told = b'"action"' in start or b'"observation"' in start
+        return told and b'"source"' in start and b'"id"' in start and b'"timestamp"' in start
+    return text.startswith(b'{"instance_id"') and (b'"history"' in text or b'"test_result"' in text[:4096])
+
+
+def runs(path: Path) -> Iterable[RunInfo]:
+    """One run, or one a line of an evaluation. Raises Unreadable."""
+    at = path.stat().st_mtime
+    if path.is_dir():
+        yield RunInfo(path.name, str(path), "openhands-v0", at, agent="OpenHands")
+        return
+    first = next(iter(AppendFile(path).records()), None)
+    if first is None or not first.data.lstrip(b"\xef\xbb\xbf").lstrip(_SPACE).startswith(b"{"):
+        yield RunInfo(path.name.removesuffix(".json"), str(path), "openhands-v0", at, agent="OpenHands")
+        return
+    for record in AppendFile(path).records():
+        line = _line(record.data)
+        if line is not None:
+            yield RunInfo(line[0], str(path), "openhands-v0", at, "ended", agent="OpenHands")
+
+
+FORMAT = Format("openhands-v0", "trajectories of OpenHands V0", recognise, TrajectoryReader, runs=runs)
