@@ -177,6 +177,10 @@ class Tape:
             None if characters == _UNKNOWN else characters,
         )  # fmt: skip
 
+    def marks(self, ident: int) -> tuple[str | None, int | None, str | None, str | None]:
+        """(call_id, stub_of, field, tool) of a piece, without making its segment."""
+        return self._extra.get(ident, _NOTHING)
+
     def field_of(self, ident: int) -> str | None:
         """Name of the field that the piece carries."""
         extra = self._extra.get(ident)

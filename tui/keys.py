@@ -94,7 +94,7 @@ COMMANDS: tuple[Command, ...] = (
     _c("next_run", "full_stop right_square_bracket", ". ]", "next run", "The next run.", "run"),
     _c("previous_run", "comma left_square_bracket", ", [", "previous run", "The run before.", "run"),
     _c("runs", "R", "R", "runs", "The list of runs.", "run", 16),
-    _c("lane", "L", "L", "lane", "The next lane: subagents and branches.", "run"),
+    _c("lane", "L", "L", "lane", "The other lane (subagents and branches); of more than two, a list.", "run"),
     _c("copy", "y", "y", "copy", "Copy the row or block: to the terminal's clipboard and to a file.", "take", 10),
     _c("editor", "o", "o", "editor", "Open the record in your editor ($VISUAL or $EDITOR).", "take", 11),
     _c("help", "question_mark", "?", "keys", "All keys.", "app", 0, True),

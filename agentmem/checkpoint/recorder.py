@@ -16,13 +16,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentmem.checkpoint.delta.run import Given, RunMemo
 from agentmem.checkpoint.files import CHECKPOINT, DEFAULT_FOLDER, LEDGER, FileStore, history_path, load_path
 from agentmem.checkpoint.given import mapping, optional, records
 from agentmem.checkpoint.store import LIVE, Checkpoint, CheckpointError, ConflictError, SaveError, Store
 from agentmem.checkpoint.values import copied
+
+if TYPE_CHECKING:
+    from agentmem.checkpoint.guard import Guard
 
 T = TypeVar("T")
 
@@ -49,6 +52,7 @@ class Recorder:
         self._lock = threading.RLock()
         self._pending: dict[str, Any] = {}
         self._interrupted = False
+        self._guard: Guard | None = None
         found = store.resume(run_id, rebuild)
         self._memo = RunMemo(run_id, lane, found.seq, clock)
         self.resumed: Checkpoint | None = found.checkpoint if resume else None
@@ -61,6 +65,21 @@ class Recorder:
             self.problems += (f"{problem.where}: {problem.what}" for problem in saved.problems)
             self._memo.restore(saved, found.continuous)
         self._memo.hold({"goal": optional(goal, str, "goal")})
+
+    @property
+    def seq(self) -> int:
+        """Number of the newest save; 0 before the first."""
+        return self._memo.seq
+
+    @property
+    def guard(self) -> Guard:
+        """Guards calls that cannot be undone: see `agentmem.checkpoint.guard`."""
+        with self._lock:
+            if self._guard is None:
+                from agentmem.checkpoint.guard import Guard  # only who guards calls needs it
+
+                self._guard = Guard(self, clock=self._memo.clock)
+            return self._guard
 
     def update(self, *, state: Any = None, notes: Any = None) -> None:
         """State and notes for the next save, where a wrapped client makes the saves."""

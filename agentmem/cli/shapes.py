@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentmem.cli.output import encodable, iso
-from agentmem.model import Attempt, Boundary, Cycle, Drop, Field, Run, Segment, Step, Survival, Waiting, Where
+from agentmem.inspect.measure import estimate, scaled, unaccounted
+from agentmem.model import (
+    Attempt,
+    Boundary,
+    Cycle,
+    Drop,
+    Field,
+    Run,
+    Segment,
+    Step,
+    Survival,
+    Tokens,
+    Waiting,
+    Where,
+)
 
 
 def where(place: Where | None) -> dict[str, Any] | None:
@@ -66,7 +80,9 @@ def field(value: Field) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def step(value: Step) -> dict[str, Any]:
+def step(value: Step, steps: Sequence[Step] = (), counter: str = "") -> dict[str, Any]:
+    """`steps`: those of its lane, so that what was not reported can be estimated."""
+    size, source = estimate(steps, value.n - 1) if 0 < value.n <= len(steps) else (value.tokens.prompt, "counted")
     return {
         "n": value.n, "own": value.own, "at": iso(value.at), "lane": value.lane, "open": value.open,
         "prompt_tokens": value.tokens.prompt, "reported_tokens": value.usage.prompt if value.usage else None,
@@ -74,13 +90,21 @@ def step(value: Step) -> dict[str, Any]:
         "segments": len(value.prompt), "goal": value.goal, "tokens_after_goal": value.tokens_after_goal,
         "attempts": [attempt(one) for one in value.attempts], "boundary": boundary(value.boundary),
         "drops": sum(one.count for one in value.drops), "pending": value.pending, "gap": value.gap,
+        "tokens": size, "tokens_source": source, "scaled": sections(scaled(value)),
+        "unaccounted_tokens": unaccounted(value, counter),
     }  # fmt: skip
 
 
+def sections(value: Tokens | None) -> dict[str, int | None] | None:
+    """The parts of a prompt by origin."""
+    return None if value is None else {"state": value.state, "trace": value.trace, "fixed": value.fixed}
+
+
 def step_whole(
-    value: Step, text: Callable[[Segment], str | None], drop_text: Callable[[Drop], str | None]
-) -> dict[str, Any]:
-    shown = step(value)
+    value: Step, text: Callable[[Segment], str | None], drop_text: Callable[[Drop], str | None],
+    steps: Sequence[Step] = (), counter: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    shown = step(value, steps, counter)
     shown["prompt"] = [segment(one, text(one)) for one in value.prompt]
     shown["state"] = [field(one) for one in value.fields]
     shown["replies"] = [segment(one, text(one)) for one in value.replies]
@@ -97,7 +121,10 @@ def run(value: Run, lanes: tuple[str, ...] | None = None) -> dict[str, Any]:
         "window": {"tokens": value.window, "source": value.window_source}, "counter": value.counter,
         "lanes": [{"id": lane.id, "kind": lane.kind, "steps": len(lane.steps)} for lane in value.lanes],
         "unknown": list(value.unknown), "notice": encodable(value.notice),
-        "steps": [step(one) for lane in value.lanes if lanes is None or lane.id in lanes for one in lane.steps],
+        "steps": [
+            step(one, lane.steps, value.counter)
+            for lane in value.lanes if lanes is None or lane.id in lanes for one in lane.steps
+        ],
         "gaps": [
             {"lane": gap.lane, "after": gap.after, "before": gap.before, "missing": gap.missing} for gap in value.gaps
         ],

@@ -62,7 +62,11 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
     step = step_of(value, lane, args.step)
     if args.json:
         body = shapes.run(value, ())
-        body["steps"] = [shapes.step_whole(step, source.text, lambda drop: drop_text(source, drop))]
+        body["steps"] = [
+            shapes.step_whole(
+                step, source.text, lambda drop: drop_text(source, drop), lane.steps, value.counter
+            )
+        ]
         document("run", body)
         return
     out = [f"step {step.number} of {lane.id}: {size(step.tokens.prompt)} tokens, goal {step.goal}"]

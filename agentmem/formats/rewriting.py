@@ -16,9 +16,13 @@ from agentmem.formats.reader import Options
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.formats.versions import Item
 from agentmem.formats.whole import Reading, WholeFile
-from agentmem.model import Problem, Where
+from agentmem.model import Kind, Problem, Where
 from agentmem.tape import Piece
 from agentmem.tokens import counter
+
+
+WHOLE = 4095
+"""Ordinal of a piece that is a whole member of the file's object."""
 
 
 class WholeReader:
@@ -27,13 +31,15 @@ class WholeReader:
 
     NAME: ClassVar[str]
     LISTS: ClassVar[tuple[str, ...]]
+    MEMBERS: ClassVar[tuple[str, ...]] = ()
+    """Other members of the object in which pieces stand (a system prompt)."""
 
     def __init__(self, path: Path, options: Options) -> None:
         self._path = str(path)
         self._options = options
         self._file = WholeFile(self._path, self.LISTS)
         self._keys: list[int] = []
-        self._offsets: list[int] = []
+        self._spots: list[tuple[int, int]] = []
         self._cut = False
         self._seen = False
         self._summed: Problem | None = None
@@ -48,7 +54,7 @@ class WholeReader:
             self._path, self.NAME, self._ident(), counter(self._options.counter), self._options.counter
         )
         self.draft.notice = notice
-        self._keys, self._offsets, self._summed, self._started = [], [], None, False
+        self._keys, self._spots, self._summed, self._started = [], [], None, False
         self._fresh()
         return self.draft
 
@@ -121,14 +127,14 @@ class WholeReader:
             known = 0
         else:
             self.draft.notice = None
-            self._relocate(items[:known])
+            self._relocate(self._spots_of(reading, items[:known]))
         self._cut, self._seen = reading.cut, True
         if not self._started:
             self._started = True
             self._start(reading)
         for index in range(known, len(items)):
             self._feed(index, items[index])
-        self._keys, self._offsets = keys, [item.offset for item in items]
+        self._keys, self._spots = keys, self._spots_of(reading, items)
         self.draft.changed_at = self._file.changed_at
         self._rest(reading)
         if reading.cut:
@@ -138,20 +144,26 @@ class WholeReader:
             self.draft.problem(f"byte {reading.junk}", "trailing junk; the first value was used")
         self._sum_up(len(items))
 
-    def _relocate(self, items: list[Item]) -> None:
-        """Records stand elsewhere in the file now."""
-        shifts = [item.offset - old for old, item in zip(self._offsets, items, strict=True)]
+    def _relocate(self, spots: list[tuple[int, int]]) -> None:
+        """What was fed stands elsewhere in the file now."""
+        shifts = [new[0] - old[0] for old, new in zip(self._spots, spots, strict=False)]
         if not any(shifts):
             return
-        sizes = [item.length for item in items]
+        order = sorted((old, length, shift) for (old, length), shift in zip(self._spots, shifts, strict=False))
+        starts = [start for start, _, _ in order]
         for lane in self.draft.lanes.values():
             for ident in range(len(lane.tape)):
                 where = lane.tape.segment(ident).where
                 if where is None or where.source != self._path:
                     continue
-                at = bisect_right(self._offsets, where.offset) - 1
-                if at >= 0 and shifts[at] and where.offset < self._offsets[at] + sizes[at]:
-                    lane.tape.relocate(ident, replace(where, offset=where.offset + shifts[at]))
+                at = bisect_right(starts, where.offset) - 1
+                if at >= 0 and order[at][2] and where.offset < order[at][0] + order[at][1]:
+                    lane.tape.relocate(ident, replace(where, offset=where.offset + order[at][2]))
+
+    def _spots_of(self, reading: Reading, items: list[Item]) -> list[tuple[int, int]]:
+        """Places of what pieces may stand in: the members named in `MEMBERS`, and the records."""
+        members = [reading.places.get(name, (0, 0)) for name in self.MEMBERS]
+        return [*members, *((item.offset, item.length) for item in items)]
 
     def _sum_up(self, records: int) -> None:
         """One line about records of kinds that are not known."""
@@ -168,6 +180,12 @@ class WholeReader:
             draft.problems.append(self._summed)
 
     # -- pieces ---------------------------------------------------------------------------------------------------
+
+    def _member(self, reading: Reading, name: str, kind: Kind, text: str) -> Piece:
+        """A piece that is a member of the object."""
+        place = reading.places.get(name)
+        where = None if place is None else Where(self._path, *place, WHOLE)
+        return Piece(kind, text, where)
 
     def _object(self, item: Item, index: int) -> dict[str, Any] | None:
         """The record; None, with a problem, where it is no object."""

@@ -37,6 +37,8 @@ class Reading:
     junk: int | None = None
     """Place of bytes behind the end."""
     size: int = 0
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """(place, length) of the members in `rest`."""
 
     def records(self, *names: str) -> list[Item]:
         """The first of these lists that is there."""
@@ -92,6 +94,7 @@ def parse(data: bytes, path: str, lists: Iterable[str]) -> Reading:
             reading.lists[name] = list(items_of(raw, offset, path))
         else:
             reading.rest[name] = _value(raw)
+            reading.places[name] = offset, len(raw)
     return reading
 
 
@@ -156,6 +159,7 @@ def _odd(text: bytes, base: int, path: str, wanted: frozenset[str], reading: Rea
     for name, (a, b) in members.items():
         if name not in reading.lists:
             reading.rest[name] = _value(text[a:b])
+            reading.places[name] = base + a, b - a
     if reading.cut and not reading.rest and not any(reading.lists.values()):
         raise NotYet(f"{path}: half written or cut")
     return reading

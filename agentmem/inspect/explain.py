@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentmem.inspect.lost_block import statement
+from agentmem.inspect.measure import scaled, unaccounted
 from agentmem.model import Attempt, Cycle, Drop, Field, Lane, Run, Segment, Step, Waiting, Where
 from agentmem.safe import line, name
 from agentmem.tape import PromptView
@@ -58,8 +59,13 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
         lines.append(f"counted {counted.prompt:,} = {', '.join(parts)}; {counter_text(run)}")
     if counted.unknown:
         lines.append(f"not counted: {counted.unknown} pieces whose text is not in the file")
-    if usage is not None and usage.prompt is not None and counted.prompt is not None:
-        lines.append(f"unaccounted: {usage.prompt - counted.prompt:+,} tokens that the texts do not explain")
+    parted = scaled(step)
+    if parted is not None:
+        words = f"state {parted.state:,}, trace {parted.trace:,}, fixed {parted.fixed:,}"
+        lines.append(f"scaled to what was reported, by largest remainders: {words}")
+    rest = unaccounted(step, run.counter)
+    if rest is not None:
+        lines.append(f"unaccounted: {rest:+,} tokens that the texts do not explain")
     if run.window is not None:
         used = usage.prompt if usage is not None and usage.prompt is not None else counted.prompt
         share = f", {100 * used / run.window:.0f} % used" if used is not None and run.window else ""

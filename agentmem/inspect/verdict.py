@@ -6,7 +6,7 @@ Pure. Outside text (names of fields and tools) stands raw in the sentence; it is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ def verdict(run: Run) -> Verdict:
     changed or buried, what is over."""
     if not run.lanes or not run.main.steps:
         return Verdict("unknown", "?", "cannot tell: no step is in this file yet")
+    found = _worst(run)
+    if found.lane is None or found.lane == run.main.id:
+        return found
+    lane = run.lane(found.lane)
+    return replace(found, text=f"{found.text} (lane {lane.name or lane.id})")
+
+
+def _worst(run: Run) -> Verdict:
     alarms, recorded = _losses(run)
     gone = [drop for drop in alarms if drop.returned_at is None]
     missed = [drop for drop in gone if drop.missed_by]

@@ -57,6 +57,21 @@ async def test_lanes_are_gone_through() -> None:
         await seen.until("step 31 of 31")
 
 
+async def test_more_than_two_lanes_are_offered_as_a_list() -> None:
+    """You should see kind, name and steps of each, then the chosen one."""
+    run = story()
+    others = []
+    for name in ("scout", "writer"):
+        steps = tuple(replace(step, lane=name) for step in story(7).main.steps)
+        others.append(Lane(name, "subagent", steps, ("main", 3), name))
+    async with inspecting(replace(run, lanes=(run.main, *others)), size=(120, 40)) as seen:
+        await seen.press("L")
+        await seen.until("3 lanes of fix-parser")
+        assert "step 3 of main" in seen.text
+        await seen.press("down", "down", "enter")
+        await seen.until("lane writer")
+
+
 async def test_a_failing_worker_is_said_and_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """You should see why it stopped, the last good run, and later steps again."""
     monkeypatch.setattr("tui.app.RETRY_SECONDS", 0.05)

@@ -99,8 +99,21 @@ class Moving(RunBase):
         self.say(f"why, {self.reader.because_place()}: {link.sentence}")
 
     def action_lane(self) -> None:
-        if self.reader.ready:
-            self.say(self.reader.next_lane())
+        """The other lane; of more than two, a list."""
+        run, index = self.reader.run, self.reader.index
+        if run is None or index is None or not self.reader.ready:
+            return
+        if len(run.lanes) > 2:
+            from .over.picker import LanePicker
+
+            self.app.push_screen(LanePicker(run, index, self.reader.lane), self._to_lane)
+            return
+        self.say(self.reader.next_lane())
+        self.redraw()
+
+    def _to_lane(self, lane: str | None) -> None:
+        if lane is not None and self.reader.index is not None and lane in self.reader.index.lanes:
+            self.reader.go((lane, len(self.reader.index[lane].steps)))
             self.redraw()
 
     def action_go_to(self) -> None:

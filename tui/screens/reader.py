@@ -72,7 +72,7 @@ class Reader:
     def go(self, cursor: Cursor) -> None:
         """To that step, or the nearest there is; on the newest step the reader follows again."""
         lane, n = cursor
-        if self.index is None or lane not in self.index.lanes:
+        if self.index is None or lane not in self.index.lanes or not self.index[lane].steps:
             return
         self.lane = lane
         self.n = min(max(1, n), max(1, self.last))

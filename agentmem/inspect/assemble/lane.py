@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -65,7 +64,6 @@ class LaneAssembly:
         self.spared: dict[int, tuple[Spared, ...]] = {}
         """Index of a step -> what left there and is no drop."""
         self._survivals: dict[int, Survival] = {}
-        self._lengths = array("q")
         self._watch = Watch()
         self._attempts = Attempts(lane.id)
         self._setting: Setting | None = None
@@ -166,12 +164,7 @@ class LaneAssembly:
 
     def _length(self, index: int) -> int:
         """How many pieces the prompt of a closed step has."""
-        tape = self._lane.tape
-        while len(self._lengths) <= index:
-            n = len(self._lengths) + 1
-            before = self._lengths[-1] if self._lengths else 0
-            self._lengths.append(before + sum(len(edit.new) - len(edit.gone) for edit in tape.edits(n)))
-        return self._lengths[index]
+        return self._lane.tape.length(index + 1)
 
     def _changes(self, index: int) -> tuple[Sequence[int], Sequence[int]]:
         """(pieces that left and stand nowhere, pieces that came) against the parent's prompt."""

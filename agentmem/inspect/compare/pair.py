@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentmem.inspect.compare.row import Passage
-from agentmem.model import Segment
+from agentmem.model import KINDS, Segment
 
 Sort = Literal["stub", "blank", "replaced", "changed", "summary"]
+_SUMMARY = KINDS.index("summary")
 _PREFIX = 40
 _MARKER = re.compile(
     r"\[?\b(?:trimmed|truncated|cleared|elided|omitted|removed|shortened|pruned|persisted-output|re-?run the tool"
@@ -35,9 +36,9 @@ def is_marker(text: str | None) -> bool:
 
 def pair(passage: Passage) -> dict[int, Pair]:
     """Id of a piece that left -> what stands in its place now. A new piece pairs with one old, a summary with many."""
-    tape = passage.tape
-    if not passage.came or not passage.left:
+    if not passage.came or not passage.left or not _may_pair(passage):
         return {}
+    tape = passage.tape
     left = {ident: tape.segment(ident) for ident in passage.left}
     came = [tape.segment(ident) for ident in passage.came]
     pairs: dict[int, Pair] = {}
@@ -61,6 +62,21 @@ def pair(passage: Passage) -> dict[int, Pair]:
     if summaries:
         _summarised(passage, left, summaries[-1], pairs)
     return pairs
+
+
+def _may_pair(passage: Passage) -> bool:
+    """Whether anything can pair: most steps only append at the end and cut at the start."""
+    if any(edit.gone and edit.new for edit in passage.edits):
+        return True
+    tape, kinds = passage.tape, passage.tape.kinds
+    calls: set[str] = set()
+    for ident in passage.came:
+        call_id, stub_of, field, _ = tape.marks(ident)
+        if stub_of is not None or field is not None or kinds[ident] == _SUMMARY:
+            return True
+        if call_id is not None:
+            calls.add(call_id)
+    return bool(calls) and any(tape.marks(ident)[0] in calls for ident in passage.left)
 
 
 def _sort(old: Segment, new: Segment) -> Sort:

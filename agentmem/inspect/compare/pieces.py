@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,7 +11,7 @@ from agentmem.inspect.compare.fields import DONE_KINDS, compare_fields, stands_a
 from agentmem.inspect.compare.pair import Pair, pair
 from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
 from agentmem.inspect.compare.words import clears, leaf, reworded
-from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Segment
+from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Kind, Segment
 from agentmem.tape import content_key
 
 _PINNED = frozenset({"system", "tools", "goal", "summary", "plan", "fact", "note", "recall"})
@@ -216,11 +215,14 @@ def _unrecorded(passage: Passage, outcome: Outcome, open_: Sequence[Segment], kn
         return
     trace.sort(key=lambda seg: seg.kind != "user")
     weights = [seg.tokens for seg in trace if seg.tokens is not None]
-    counts = Counter(seg.kind for seg in trace)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    counts: dict[Kind, int] = {}
+    for seg in trace:
+        counts[seg.kind] = counts.get(seg.kind, 0) + 1
+    common = sorted(counts, key=lambda kind: -counts[kind])
+    kinds = ", ".join([f"{counts[kind]} {kind}" for kind in common])
     outcome.rows.append(
         Row(
-            passage.index, "segment", f"{len(trace)} pieces: {kinds}", counts.most_common(1)[0][0], trace[0].head,
+            passage.index, "segment", f"{len(trace)} pieces: {kinds}", common[0], trace[0].head,
             sum(weights) if weights else None, cause, False, trace[0].id, None, len(trace), None, None, False,
             tuple(seg.id for seg in trace),
         )

@@ -1,9 +1,10 @@
-"""The list of runs, newest change first; Enter opens one."""
+"""The list of runs, newest change first, and the list of lanes; Enter opens one."""
 
 from __future__ import annotations
 
-from agentmem.model import RunInfo
+from agentmem.model import Run, RunInfo
 
+from ...index import Index
 from ...messages import Opened
 from ...safe import text
 from ...widgets.line import Line, Span, fit
@@ -42,6 +43,50 @@ class RunRows(Rows):
             Span(fit(about, max(0, width - 55)), "text-warning" if info.problem else "label"),
         )  # fmt: skip
         return Line(spans, target=run_name(info))
+
+
+class LaneRows(Rows):
+    always_cursor = True
+
+    def __init__(self, run: Run, index: Index, current: str) -> None:
+        super().__init__()
+        self._run, self._index = run, index
+        self.selected = next((i for i, lane in enumerate(run.lanes) if lane.id == current), 0)
+        self._reveal = True
+
+    def line_count(self, width: int) -> int:
+        return len(self._run.lanes)
+
+    def head(self, width: int) -> tuple[Line, ...]:
+        return (Line((Span(f" {fit('kind', 10)} {fit('lane', 30)} {fit('steps', 6, right=True)}  ▲  from", "label"),)),)
+
+    def line(self, index: int, width: int) -> Line:
+        lane = self._run.lanes[index]
+        alarms = len(self._index[lane.id].alarms)
+        came = "" if lane.spawned_by is None else f"step {lane.spawned_by[1]} of {text(lane.spawned_by[0])}"
+        spans = (
+            Span(f" {fit(lane.kind, 10)} ", "label"), Span(fit(text(lane.name or lane.id), 30)),
+            Span(f" {fit(str(len(lane.steps)), 6, right=True)}"),
+            Span(f" {fit(str(alarms) if alarms else '', 2, right=True)}  ", "text-error"), Span(came, "label"),
+        )  # fmt: skip
+        return Line(spans, target=lane.id)
+
+
+class LanePicker(Sheet):
+    """Dismissed with the id of the lane, or None."""
+
+    def __init__(self, run: Run, index: Index, current: str) -> None:
+        super().__init__()
+        self._run, self._index, self._current = run, index, current
+        self.title_text = f"{len(run.lanes)} lanes of {run.id}"
+
+    def rows(self) -> Rows:
+        return LaneRows(self._run, self._index, self._current)
+
+    def on_opened(self, message: Opened) -> None:
+        message.stop()
+        if isinstance(message.target, str):
+            self.dismiss(message.target)
 
 
 class RunPicker(Sheet):

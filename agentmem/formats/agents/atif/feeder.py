@@ -20,8 +20,8 @@ StepsOf = Callable[[LaneDraft, Mapping[str, Any]], tuple[str, list[Item]] | None
 
 
 class Feeder:
-    """Puts steps on a lane, one after the other. `steps_of` makes the lane of a subagent that a step names and gives its
-    name and steps; `count` is told of each step's source."""
+    """Puts steps on a lane, one after the other. `steps_of` makes the lane of a subagent that a step names and gives
+    its name and steps; `count` is told of each step's source."""
 
     def __init__(self, lane: LaneDraft, steps_of: StepsOf, count: Callable[[str], None], *, owns: bool = False) -> None:
         self.lane = lane

@@ -11,11 +11,10 @@ from agentmem.formats.agents.atif.steps import increasing, parts_of
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import compact_json
-from agentmem.formats.rewriting import Beside, WholeReader, decoded, mapping
+from agentmem.formats.rewriting import WHOLE, Beside, WholeReader, decoded, mapping
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.versions import Item
 from agentmem.formats.whole import Reading, items_of, member
-from agentmem.tape import Piece
 
 _RESULT_BYTES = 1024 * 1024
 _MOST_FILES = 64
@@ -27,6 +26,7 @@ class AtifReader(WholeReader):
 
     NAME: ClassVar[str] = "atif"
     LISTS: ClassVar[tuple[str, ...]] = ("steps", "subagent_trajectories")
+    MEMBERS: ClassVar[tuple[str, ...]] = ("agent",)
 
     def _ident(self) -> str:
         return ident_of(Path(self._path))
@@ -67,7 +67,7 @@ class AtifReader(WholeReader):
         self._feeder.terminus = str(agent.get("name", "")).startswith("terminus")
         tools = agent.get("tool_definitions")
         if isinstance(tools, list) and tools:
-            self._feeder.prefix(Piece("tools", compact_json(tools)))
+            self._feeder.prefix(self._member(reading, "agent", "tools", compact_json(tools)))
 
     def _records(self, reading: Reading) -> list[Item]:
         return reading.lists.get("steps", [])
@@ -164,6 +164,8 @@ class AtifReader(WholeReader):
 
     def extract(self, raw: bytes, part: int) -> str | None:
         value = decode(raw)
+        if part == WHOLE:
+            return compact_json(mapping(value).get("tool_definitions"))
         parts = parts_of(value) if isinstance(value, dict) else []
         return parts[part].text if part < len(parts) else None
 

@@ -37,6 +37,8 @@ from agentmem.tokens import counter
 WAIT = 64
 """So many lines are waited for the one that a line hangs on."""
 _LONGEST_WAIT = 5000
+_READINGS = 4
+"""More than are ever needed: a line that comes late, and a rewind that it tells."""
 _TRUNK = frozenset({"main"})
 
 
@@ -140,16 +142,17 @@ class ClaudeCodeReader:
         return True
 
     def _again(self) -> None:
-        """Read all files once more, knowing what the first reading told."""
-        for _ in range(2):
+        """Read all files once more, knowing what the first reading told; what it says of the tree then holds."""
+        for _ in range(_READINGS):
+            if self._late:
+                self._behind = {}
             self._fresh(self._notice)
             self._subagents()
             for source in list(self._sources.values()):
                 self._feed(source)
             self._settle()
-            if not self._late:
+            if not self._branches() and not self._late:
                 break
-            self._branches()
 
     def _feed(self, source: Source) -> None:
         for record in source.file.records():
@@ -345,13 +348,14 @@ class ClaudeCodeReader:
         known = source.nodes.get(entry.parent) if entry.parent else None
         main = self._states["main"]
         if line.isSidechain is True:
-            if known is not None and known.lane != "main":
+            if known is not None and self._states[known.lane].lane.kind == "subagent":
                 return self._states[known.lane]
             ident = string(line.agentId) or f"sidechain-{1 + sum(i.startswith('sidechain-') for i in self._states)}"
             if ident in self._states:
                 return self._states[ident]
             lane = self.draft.lane(ident, "subagent", name=ident)
-            state = self._states[ident] = main.branch(lane) if known is not None else LaneState(lane, self._count)
+            begins = self._states[known.lane].branch(lane) if known is not None else LaneState(lane, self._count)
+            state = self._states[ident] = begins
             self._spawned.began(ident, pieces_of(entry))
             return state
         if known is not None and known.lane != "main":

@@ -117,7 +117,7 @@ def rollback(lane: LaneDraft, turns: int, place: Place) -> bool:
 
 
 def prune(lane: LaneDraft) -> None:
-    """A new user turn: reasoning before it leaves the prompt. What of it stood in a prompt is a drop by a known rule."""
+    """A new user turn: reasoning before it leaves the prompt. What of it stood in one is a drop by a known rule."""
     tape = lane.tape
     gone = [ident for ident in tape.live if tape.kinds[ident] == _THINKING]
     if not gone:

@@ -31,10 +31,10 @@ def recognise(path: Path, head: bytes) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
     if not text:
         return rollout and name.endswith(".jsonl") and path.is_file()
-    return any(_is_line(line.strip(b"\0 \t\r")) for line in text.split(b"\n", 12)[:12])
+    return any(_is_line(line.strip(b"\0 \t\r"), rollout) for line in text.split(b"\n", 12)[:12])
 
 
-def _is_line(line: bytes) -> bool:
+def _is_line(line: bytes, rollout: bool) -> bool:
     if not line.startswith(b"{"):
         return False
     start = line[:400].replace(b" ", b"")
@@ -42,7 +42,8 @@ def _is_line(line: bytes) -> bool:
         return True
     if any(b'{"type":"' + kind.encode() + b'"' in start for kind in TYPES if "." in kind):
         return True
-    return b'"instructions"' in line and b'"timestamp"' in start and b'"id":"' in start and b'"type"' not in start
+    named = b'"timestamp"' in start and b'"id":"' in start and b'"type"' not in start
+    return rollout and named and b'"instructions"' in line
 
 
 def open_codex(path: Path, options: Options) -> Reader:

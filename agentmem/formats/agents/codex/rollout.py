@@ -56,7 +56,8 @@ class RolloutReader:
         draft.notice = notice
         self._main = _Followed(self._path, Thread(draft, draft.main))
         self._children: dict[str, _Followed] = {}
-        self._spawned: dict[str, tuple[str, int, str | None]] = {}
+        self._missed: dict[str, tuple[tuple[str, int], ...]] = {}
+        """Children whose file was not found, with what was looked through."""
         self._records = self._understood = 0
         self._summary: Problem | None = None
         self._tail: Problem | None = None
@@ -226,13 +227,20 @@ class RolloutReader:
         pending = [self._main, *self._children.values()]
         for followed in pending:
             if followed is not self._main and followed.file.change() == "grown":
+                draft = self.draft
                 self._read(followed)
+                if self.draft is not draft:
+                    return self._read_children() or True
                 changed = True
             for ident, (name, n) in followed.thread.spawned.items():
                 if ident in self._children or ident == self._main.thread.ident or len(self._children) >= _DEEPEST:
                     continue
+                days = _days(followed.path)
+                if self._missed.get(ident) == days:
+                    continue
                 path = thread_file(followed.path, ident)
                 if path is None:
+                    self._missed[ident] = days
                     continue
                 lane = self.draft.lane(ident, "subagent", spawned_by=(followed.thread.lane.id, n), name=name)
                 child = self._children[ident] = _Followed(path, Thread(self.draft, lane, main=False))
@@ -240,20 +248,42 @@ class RolloutReader:
         return changed
 
 
+def _folders(beside: Path) -> list[Path]:
+    """The folder of a rollout, and those of the next two days that have one."""
+    days = beside.parent.parent
+    if not beside.parent.name.isdigit():
+        return [beside.parent]
+    try:
+        later = sorted(day for day in days.iterdir() if day.name > beside.parent.name and day.name.isdigit())
+    except OSError:
+        later = []
+    return [beside.parent, *later[:2]]
+
+
+def _days(beside: Path) -> tuple[tuple[str, int], ...]:
+    """The folders with the times of their last change: unchanged, there is nothing new to find."""
+    out = []
+    for folder in _folders(beside):
+        try:
+            out.append((folder.name, folder.stat().st_mtime_ns))
+        except OSError:
+            continue
+    return tuple(out)
+
+
 def thread_file(beside: Path, ident: str) -> Path | None:
     """The rollout of a thread: in the folder of another one, or in those of the days after it."""
     if not ident or "/" in ident or "\0" in ident or len(ident) > 100:
         return None
-    folders = [beside.parent]
-    days = beside.parent.parent
-    if beside.parent.name.isdigit() and days.is_dir():
-        later = [day for day in sorted(days.iterdir()) if day.name > beside.parent.name and day.is_dir()]
-        folders.extend(later[:2])
-    for folder in folders:
-        for ending in (".jsonl", ".jsonl.zst"):
-            found = next((path for path in folder.iterdir() if path.name.endswith(f"-{ident}{ending}")), None)
-            if found is not None and not found.is_symlink():
-                return found
+    endings = (f"-{ident}.jsonl", f"-{ident}.jsonl.zst")
+    for folder in _folders(beside):
+        try:
+            found = sorted(path for path in folder.iterdir() if path.name.endswith(endings))
+        except OSError:
+            continue
+        for path in found:
+            if path.name.startswith("rollout-") and not path.is_symlink():
+                return path
     return None
 
 

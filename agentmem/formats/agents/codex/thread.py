@@ -166,7 +166,7 @@ class Thread:
         elif sort in COMPACTIONS:
             hidden = all(part.text is None for part in parts)
             self.input(parts, place, entry.at)
-            self._boundary("compaction", f"{sort} item, line {place.line}", hidden)
+            self._mark(f"{sort} item, line {place.line}", hidden)
         else:
             if sort == "message" and any(part.kind == "user" for part in parts):
                 self.told.item_seen("user")
@@ -287,9 +287,13 @@ class Thread:
         lane.fields = self.held.fields
         lane.boundary = None if self._copied.going else history.compaction(payload, place)
 
-    def _boundary(self, kind: str, why: str, hidden: bool) -> None:
+    def _mark(self, why: str, hidden: bool) -> None:
         """A compaction of which only a mark is there, if no fuller record told it."""
-        if self.lane.boundary is None and not self._copied.going and self.lane.steps:
+        steps = self.lane.steps
+        if self.lane.boundary is None and not self._copied.going and steps:
+            last = steps[-1].boundary
+            if last is not None and last.kind == "compaction":
+                return
             self.lane.boundary = Boundary("compaction", True, None, None, why, hidden)
 
     def _rolled_back(self, payload: Mapping[str, Any], place: Place) -> None:
@@ -318,7 +322,7 @@ class Thread:
         elif sub == "thread_rolled_back":
             self._rolled_back(entry.payload, place)
         elif sub == "context_compacted":
-            self._boundary("compaction", f"context_compacted event, line {place.line}: what it kept is not told", True)
+            self._mark(f"context_compacted event, line {place.line}: what it kept is not told", True)
         elif sub == "thread_goal_updated":
             self._goal_told(entry.payload)
         elif sub in ("task_started", "turn_started"):

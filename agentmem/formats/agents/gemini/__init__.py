@@ -1,1 +1,1 @@
-"""Chats of Gemini CLI: JSON lines with replacement by id, whole-history checkpoints and rewinds; older, one JSON file."""
+"""Chats of Gemini CLI: JSON lines with replacement by id, checkpoints and rewinds; older, one JSON file."""

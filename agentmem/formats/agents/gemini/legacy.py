@@ -40,7 +40,7 @@ def extract_bits(raw: bytes, part: int) -> str | None:
 
 
 class _File(msgspec.Struct):
-    sessionId: str = ""  # noqa: N815 - the file's own name
+    sessionId: str = ""
     messages: list[msgspec.Raw] = []
 
 

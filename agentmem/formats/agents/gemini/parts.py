@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, call_text, compact_json, image, is_summary
+from agentmem.formats.sections import split_summary
 from agentmem.model import Kind, Outcome, Usage
 from agentmem.tape import content_key
 
@@ -32,8 +33,9 @@ class Bit:
 def content(value: object, kind: Kind) -> list[Part]:
     """Pieces of a part list: a text, a part, or a list of them."""
     if isinstance(value, str):
-        told: Kind = "summary" if kind == "user" and is_summary(value) else kind
-        return [Part(told, value)] if value else []
+        if kind == "user" and is_summary(value):
+            return split_summary(value)
+        return [Part(kind, value)] if value else []
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, list):

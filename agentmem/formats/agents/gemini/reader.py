@@ -58,9 +58,7 @@ class GeminiReader(LineReader):
         label = f"line {record.line}"
 
         def where(index: int) -> Place:
-            return lambda part: Where(
-                source, record.offset, len(record.data), index * _PARTS + part, None, record.line
-            )
+            return lambda part: Where(source, record.offset, len(record.data), index * _PARTS + part, None, record.line)
 
         if "$rewindTo" in value:
             chat.rewind(str(value["$rewindTo"]), label)

@@ -32,9 +32,7 @@ Mode = Literal["query", "messages", "history", "steps"]
 class Feeder:
     """Puts the steps of one trajectory on a lane."""
 
-    def __init__(
-        self, lane: LaneDraft, span: Callable[[str], tuple[int, int]], count: Callable[[str], None]
-    ) -> None:
+    def __init__(self, lane: LaneDraft, span: Callable[[str], tuple[int, int]], count: Callable[[str], None]) -> None:
         self._lane, self._span, self._count = lane, span, count
         self.goal: str | None = None
         self._known: dict[tuple[int, bool], list[Piece]] = {}
@@ -203,7 +201,7 @@ def tool_of(action: str) -> tuple[str, str]:
     """(tool, arguments) of a command line of its shell."""
     command = action.strip()
     name = command.split(None, 1)[0] if command else ""
-    return name if name in _OWN_COMMANDS else "bash", argumentstext_of({"command": command})
+    return name if name in _OWN_COMMANDS else "bash", arguments_text({"command": command})
 
 
 def _before_answer(messages: list[Item]) -> list[Item]:

@@ -49,31 +49,36 @@ class Place:
 
 
 class Entry:
-    """One record. `kind` is the type of the line, `sub` that of its payload (None where it has none)."""
+    """One record. `kind` is the type of the line; None where it has none."""
 
-    __slots__ = ("_payload", "_raw", "kind", "stamp", "sub")
+    __slots__ = ("_named", "_payload", "_raw", "kind", "stamp")
 
     def __init__(self, kind: object, stamp: object, raw: bytes | None, payload: Any) -> None:
         self._raw, self._payload = raw, payload
+        self._named: str | None = None
         self.kind = kind if isinstance(kind, str) else None
         self.stamp = stamp
-        self.sub = self._sub()
 
-    def _sub(self) -> str | None:
-        if self._raw is not None:
-            try:
-                found = _head.decode(self._raw).type
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-                return None
-        else:
-            found = self._payload.get("type") if isinstance(self._payload, Mapping) else None
-        return found if isinstance(found, str) else None
+    @property
+    def sub(self) -> str | None:
+        """The type that the payload names."""
+        if self._named is None:
+            found: object = None
+            if self._raw is not None:
+                try:
+                    found = _head.decode(self._raw).type
+                except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                    found = None
+            elif isinstance(self._payload, Mapping):
+                found = self._payload.get("type")
+            self._named = found if isinstance(found, str) else ""
+        return self._named or None
 
     @property
     def payload(self) -> Mapping[str, Any]:
         """The payload; an empty one where it is no object. Raises ValueError if it cannot be decoded."""
         if self._raw is not None:
-            self._payload, self._raw = decode(bytes(self._raw)), None
+            self._payload, self._raw = decode(self._raw), None
         return self._payload if isinstance(self._payload, Mapping) else {}
 
     @property
@@ -112,6 +117,8 @@ def entry_of(data: bytes) -> Entry:
 
 def records_in(data: bytes) -> tuple[list[tuple[int, bytes]], str | None]:
     """([(offset in the line, bytes of a record)], what was wrong with the line). Nothing wrong: one record or none."""
+    if data.startswith(b"{") and data.endswith(b"}"):
+        return [(0, data)], None
     body = data.strip(b"\0 \t\r")
     start = data.find(body) if body else 0
     trouble = None

@@ -15,85 +15,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentmem.formats.agents.pi.entries import OTHER, parts_of, usage_of
 from agentmem.formats.draft import Call, LaneDraft
 from agentmem.formats.lines import LineReader
 from agentmem.formats.loose import decode
-from agentmem.formats.messages import Message, Part, split
+from agentmem.formats.messages import Part
 from agentmem.formats.peek import head_and_tail, line_info
 from agentmem.formats.reader import Format
 from agentmem.formats.source import Record
+from agentmem.formats.standing import stand
 from agentmem.formats.times import seconds
 from agentmem.model import Boundary, RunInfo, Usage
 from agentmem.tape import Piece
 
-_RULE = "input + cache read + cache write"
 _FALL = 0.9
-_GOAL = re.compile(r"^#{1,3}[ \t]*Goal\b[^\n]*\n(.*?)(?=^#{1,3}[ \t]|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 _COMMAND = re.compile(r"\s*/[\w:-]+\s*\Z")
 _QUIET = frozenset({"model_change", "thinking_level_change", "custom", "label", "session_info"})
-_OTHER = frozenset({"custom", "hookMessage", "hook"})
-
-
-def parts_of(entry: Mapping[str, Any]) -> list[Part]:
-    """The pieces that an entry brings into the prompt, in order; of a compaction its summary, the goal cut out."""
-    sort = entry.get("type")
-    if sort in ("compaction", "branch_summary"):
-        return _summary(entry.get("summary"))
-    if sort == "custom_message":
-        return [Part("other", part.text, tokens=part.tokens) for part in split({"role": "user", **entry}).parts]
-    message = entry.get("message")
-    if not isinstance(message, Mapping):
-        return []
-    role = message.get("role")
-    if role == "toolResult":
-        shaped = {
-            "role": "tool", "content": message.get("content"), "tool_call_id": message.get("toolCallId"),
-            "name": message.get("toolName"), "is_error": message.get("isError"),
-        }  # fmt: skip
-        return split(shaped).parts
-    if role == "bashExecution":
-        if message.get("excludeFromContext"):
-            return []
-        return [Part("result", f"$ {message.get('command')}\n{message.get('output')}", tool="bash")]
-    if role in ("branchSummary", "compactionSummary"):
-        return _summary(message.get("summary"))
-    if role in _OTHER:
-        return [Part("other", part.text, tokens=part.tokens) for part in split({**message, "role": "user"}).parts]
-    found: Message = split(message)
-    if role == "assistant" and isinstance(message.get("errorMessage"), str) and message["errorMessage"]:
-        found.parts.append(Part("error", message["errorMessage"]))
-    return found.parts
-
-
-def _summary(text: object) -> list[Part]:
-    if not isinstance(text, str) or not text.strip():
-        return [Part("summary", None)]
-    found = _GOAL.search(text)
-    if found is None or not found.group(1).strip():
-        return [Part("summary", text)]
-    cut = (("summary", text[: found.start(1)]), ("goal", found.group(1).strip()), ("summary", text[found.end(1) :]))
-    return [Part(kind, piece) for kind, piece in cut if piece.strip()]  # type: ignore[arg-type]  # two literal kinds
-
-
-def usage_of(message: Mapping[str, Any], source: str) -> Usage | None:
-    """pi's own shape: cached parts come beside `input`. None where nothing was counted (an aborted call)."""
-    usage = message.get("usage")
-    if not isinstance(usage, Mapping):
-        return None
-
-    def number(name: str) -> int | None:
-        value = usage.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-    fresh, read, written = number("input"), number("cacheRead"), number("cacheWrite")
-    prompt = None if fresh is None else fresh + (read or 0) + (written or 0)
-    output = number("output")
-    if not prompt and not output:
-        return None
-    cost = usage.get("cost")
-    total = cost.get("total") if isinstance(cost, Mapping) else None
-    money = float(total) if isinstance(total, int | float) and not isinstance(total, bool) else None
-    return Usage(prompt, read, written, output, None, money, _RULE, source)
 
 
 @dataclass(slots=True, eq=False)
@@ -278,7 +215,7 @@ class PiReader(LineReader):
                 lane.draft.answer(piece, failed=part.failed, at=at)
                 for part, piece in self._pieces(parts_of(value), record)
             )
-        elif role in ("user", "bashExecution", "branchSummary", "compactionSummary", *_OTHER):
+        elif role in ("user", "bashExecution", "branchSummary", "compactionSummary", *OTHER):
             if role == "user":
                 self._apply(lane)
             self._append(lane, entry, self._goal(role, value), record)
@@ -354,14 +291,7 @@ class PiReader(LineReader):
         new: list[int] = []
         for entry in path:
             new.extend(entry.pieces if entry.lane == lane.draft.id else lane.adopted.get(entry.id, ()))
-        live = lane.draft.tape.live
-        start, end = 0, 0
-        while start < min(len(live), len(new)) and live[start] == new[start]:
-            start += 1
-        while end < min(len(live), len(new)) - start and live[-1 - end] == new[-1 - end]:
-            end += 1
-        lane.draft.splice(start, len(live) - start - end)
-        lane.draft.splice(start, 0, new[start : len(new) - end])
+        stand(lane.draft, new)
 
     def _settle_chain(self, lane: _Lane, entry: _Entry, usage: Usage | None) -> None:
         """At a call after a broken chain: pi, resumed, saw only what came after the break. A process that went on had

@@ -1,0 +1,241 @@
+"""Aider's chat history, `.aider.chat.history.md`: several chats in one Markdown file, as far as it goes.
+
+`# aider chat started at` begins a chat, `#### ` is what the person typed, `> ` what the tool said, the rest the answer.
+What was sent is not in it: the repository map, files and the summarising of old messages leave no trace. So every
+prompt is partial: what the file shows of the chat so far.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from agentmem.formats.draft import RunDraft
+from agentmem.formats.outcome import judge
+from agentmem.formats.reader import Format, Options
+from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
+from agentmem.model import Kind, RunInfo, Usage, Where
+from agentmem.tape import Piece
+from agentmem.tokens import counter
+
+_START = b"# aider chat started at "
+_TOKENS = re.compile(r"Tokens: ([\d.,]+[kM]?) sent(?:, ([\d.,]+[kM]?) cache write)?(?:, ([\d.,]+[kM]?) cache hit)?"
+                     r"(?:, ([\d.,]+[kM]?) received)?\.?(?: Cost: \$([\d.]+) message)?")  # fmt: skip
+_MODEL = re.compile(r"(?:Main model|Model|Models): (\S+)")
+_FAILED = re.compile(
+    r"The LLM did not conform|Only \d+ reflections allowed|litellm\.\w*Error|has hit a token limit|Retrying in"
+)
+_COMMAND = re.compile(r"\s*/[a-z-]+(?:\s|\Z)")
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """Lines of one kind that stand together."""
+
+    sort: str
+    offset: int
+    line: int
+    end: int
+
+
+def number(text: str | None) -> int | None:
+    """`4.1k` as 4100; None for nothing."""
+    if not text:
+        return None
+    scale = {"k": 1_000, "M": 1_000_000}.get(text[-1], 1)
+    try:
+        return round(float(text.rstrip("kM").replace(",", "")) * scale)
+    except ValueError:
+        return None
+
+
+def sort_of(line: bytes) -> str:
+    if line.startswith(_START):
+        return "start"
+    if line.startswith(b"#### "):
+        return "user"
+    return "tool" if line.startswith(b">") else "blank" if not line.strip() else "assistant"
+
+
+def text_of(data: bytes) -> str:
+    """The text of a block from its bytes: without the marks of its lines."""
+    lines = []
+    for line in data.decode("utf-8", "replace").split("\n"):
+        lines.append(line.removeprefix("#### ").removeprefix("> ").rstrip("\r ") if line[:1] in "#>" else line.rstrip())
+    return "\n".join(lines).strip("\n")
+
+
+class AiderReader:
+    """Follows one chat of a history: the chosen one, else the newest. When the file grows, that chat is read again from
+    its header on, because its last answer may have gone on."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path, self._options = str(path), options
+        self._file = AppendFile(self._path)
+        self._start, self._line_before, self._chat_before = 0, 0, 0
+        self._fresh(None)
+
+    def _fresh(self, notice: str | None) -> None:
+        self.draft = RunDraft(
+            self._path, "aider", self._options.run_id or "1", counter(self._options.counter), self._options.counter
+        )
+        self.draft.notice = notice
+        self.draft.provenance = "partial"
+        self.draft.agent = "aider"
+        self.draft.unknown = ("system prompt", "repository map", "files in the chat", "summaries of old messages")
+        self._chat = self._chat_before
+        self._block: _Block | None = None
+        self._at: float | None = None
+        self._turn = False
+        self._read = False
+
+    def watched(self) -> Iterable[Path]:
+        return (Path(self._path).parent,)
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        return text_of(raw)
+
+    def refresh(self) -> bool:
+        """Read what is new. Raises Unreadable while there is nothing to show."""
+        change = self._file.change()
+        if change == "same":
+            return False
+        if change == "gone":
+            if not self._read:
+                raise Unreadable(f"{self._path}: no such file")
+            changed = self.draft.notice != "file gone"
+            self.draft.notice = "file gone"
+            return changed
+        if change == "replaced":
+            self._start = self._line_before = self._chat_before = 0
+        self._fresh("file replaced, read again" if change == "replaced" else None)
+        self._file.offset, self._file.line = self._start, self._line_before
+        for record in self._file.records():
+            self._line(record)
+        self._flush()
+        self._read = True
+        self.draft.changed_at = self._file.changed_at
+        return True
+
+    def _line(self, record: Record) -> None:
+        sort = sort_of(record.data)
+        if sort == "start":
+            self._flush()
+            self._begin(record)
+            return
+        if not self._chat and sort != "blank":
+            self._chat = 1  # a file whose first chat has no header
+        if self._options.run_id not in (None, str(self._chat)):
+            return
+        block = self._block
+        if sort == "blank" or (block is not None and block.sort == sort):
+            if block is not None and sort != "blank":
+                block.end = record.offset + len(record.data)
+            return
+        self._flush()
+        self._block = _Block(sort, record.offset, record.line, record.offset + len(record.data))
+
+    def _begin(self, record: Record) -> None:
+        chat = self._chat + 1
+        if self._options.run_id in (None, str(chat)):
+            self._start, self._line_before, self._chat_before = record.offset, record.line - 1, chat - 1
+            self._fresh(self.draft.notice)
+            self.draft.id = str(chat)
+            self._at = _time(record.data)
+        self._chat = chat
+
+    def _flush(self) -> None:
+        block, self._block = self._block, None
+        if block is None:
+            return
+        length = block.end - block.offset
+        where = Where(self._path, block.offset, length, 0, None, block.line)
+        text = text_of(read_at(self._path, block.offset, length))
+        lane = self.draft.main
+        if not text:
+            return
+        if block.sort == "user":
+            self._turn = False
+            if not _COMMAND.match(text):
+                self.draft.set_goal(text, declared=False)
+            lane.append(Piece("user", text, where))
+        elif block.sort == "assistant":
+            if not self._turn:
+                lane.close(at=self._at if not lane.steps else None, model=self.draft.model)
+            self._turn = True
+            lane.reply(Piece("assistant", text, where))
+        else:
+            self._told(text, where)
+
+    def _told(self, text: str, where: Where) -> None:
+        """What aider itself says: usage, errors, output of commands, lint and tests."""
+        lane = self.draft.main
+        model = _MODEL.search(text)
+        self.draft.model = model.group(1) if model else self.draft.model
+        usage = _TOKENS.search(text)
+        if usage and lane.steps and self._turn:
+            cost = usage.group(5)
+            lane.steps[-1].usage = Usage(
+                number(usage.group(1)), number(usage.group(3)), number(usage.group(2)), number(usage.group(4)), None,
+                float(cost) if cost and cost.count(".") < 2 else None, "tokens sent, as printed (rounded)", "history",
+            )  # fmt: skip
+            lane.touch(lane.steps[-1])
+        if lane.steps:
+            failed = _FAILED.search(text) is not None or judge(text)[0] == "error"
+            kind: Kind = "error" if failed else "other"
+            ended = lane.answered
+            lane.reply(Piece(kind, text, where), stays=False)
+            lane.answered = ended
+
+
+def _time(line: bytes) -> float | None:
+    try:
+        return datetime.fromisoformat(line[len(_START) :].decode("ascii", "replace").strip()).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def recognise(path: Path, head: bytes) -> bool:
+    """The history's own name, or a chat's header, with something typed in it."""
+    if path.name == ".aider.chat.history.md":
+        return bool(head.strip())
+    marks = head.startswith(_START) or b"\n" + _START in head
+    return marks and (b"\n#### " in head or b"\n> " in head)
+
+
+def runs(path: Path) -> Iterable[RunInfo]:
+    """The chats of a history, in order. Raises Unreadable."""
+    file = AppendFile(path)
+    at = path.stat().st_mtime
+    found: list[tuple[float | None, str | None]] = []
+    for record in file.records():
+        sort = sort_of(record.data)
+        if sort == "start":
+            found.append((_time(record.data), None))
+        elif sort != "blank" and not found:
+            found.append((None, None))
+        if sort == "user" and found[-1][1] is None:
+            text = text_of(record.data)
+            if not _COMMAND.match(text):
+                found[-1] = (found[-1][0], text)
+    for index, (began, goal) in enumerate(found):
+        newest = index == len(found) - 1
+        yield RunInfo(
+            str(index + 1), str(path), "aider", at if newest else began, "unknown" if newest else "ended", goal=goal,
+            agent="aider",
+        )  # fmt: skip
+
+
+def places(folder: Path) -> Iterable[Path]:
+    """The history in this folder or the nearest one above that has it."""
+    for place in (folder, *folder.parents):
+        path = place / ".aider.chat.history.md"
+        if path.is_file():
+            return (path,)
+    return ()
+
+
+FORMAT = Format("aider", "Aider", recognise, AiderReader, runs=runs, places=places)

@@ -1,0 +1,1 @@
+"""Sessions of opencode: its database, read-only and live, and the JSON of `opencode export`."""

@@ -1,0 +1,155 @@
+"""One part of an opencode message -> its pieces, as the model sees them.
+
+Of a tool part: the call, its result, and the stub that stands for the result once it was pruned. The database keeps the
+whole result even then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentmem.formats.messages import Part, arguments_text, call_text, image
+from agentmem.model import Outcome, Usage
+
+CLEARED = "[Old tool result content cleared]"
+CALL, RESULT, STUB = 0, 1, 2
+"""Ordinals of the pieces of a tool part; other parts have one piece, 0."""
+_RULE = "input + cache read + cache write"
+_COMPACTION = "What did we do so far?"
+QUIET = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "retry"})
+_PLANS = frozenset({"todowrite", "todo_write"})
+
+
+@dataclass(slots=True, eq=False)
+class Tool:
+    """What a tool part says of its call."""
+
+    name: str
+    call_id: str
+    arguments: str
+    status: str
+    result: str | None
+    outcome: Outcome | None
+    """None: to be judged by the text."""
+    error: str | None
+    pruned: bool
+    started: float | None
+    ended: float | None
+
+
+def text_of(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def tool(part: Mapping[str, Any]) -> Tool:
+    """A tool part, read."""
+    state = part.get("state")
+    body: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
+    name = text_of(part.get("tool")) or "?"
+    status = str(body.get("status") or "pending")
+    times = body.get("time")
+    clock: Mapping[str, Any] = times if isinstance(times, Mapping) else {}
+    result: str | None = None
+    outcome: Outcome | None = None
+    error = None
+    if status == "completed":
+        output = body.get("output")
+        result = output if isinstance(output, str) else ""
+        metadata = body.get("metadata")
+        code = metadata.get("exit") if isinstance(metadata, Mapping) else None
+        if isinstance(code, int) and not isinstance(code, bool):
+            outcome = "ok" if code == 0 else "error"
+        elif name == "invalid":
+            outcome = "error"
+    elif status == "error":
+        result = str(body.get("error") or "")
+        outcome, error = "error", result
+        if "rejected permission" in result or "user rejected" in result.lower():
+            outcome = "denied"
+    call_id = text_of(part.get("callID")) or text_of(part.get("id")) or "?"
+    return Tool(
+        name, call_id, arguments_text(body.get("input")), status, result, outcome, error,
+        bool(clock.get("compacted")), _milliseconds(clock.get("start")), _milliseconds(clock.get("end")),
+    )  # fmt: skip
+
+
+def piece(part: Mapping[str, Any], number: int, role: str) -> Part | None:
+    """Piece `number` of a part; None if it has no such piece."""
+    sort = part.get("type")
+    if sort == "tool":
+        found = tool(part)
+        if number == CALL:
+            text = call_text(found.name, found.arguments)
+            return Part("call", text, found.call_id, found.name, found.arguments)
+        text = CLEARED if number == STUB else found.result or ""
+        return Part("result", text, found.call_id, found.name)
+    if number != 0 or part.get("ignored"):
+        return None
+    if sort == "text":
+        said = text_of(part.get("text"))
+        if said is None:
+            return None
+        return Part("user" if role == "user" else "summary" if role == "summary" else "assistant", said)
+    if sort == "reasoning":
+        thought = text_of(part.get("text"))
+        return Part("thinking", thought) if thought is not None and thought.strip() else None
+    if sort == "file":
+        mime = str(part.get("mime") or "")
+        return image({"type": "image" if mime.startswith("image") else "document", "url": part.get("url")})
+    if sort == "compaction":
+        return Part("other", _COMPACTION)
+    if sort == "subtask":
+        return Part("other", str(part.get("prompt") or part.get("description") or "subtask"))
+    return None
+
+
+def extract(part: object, number: int, role: str) -> str | None:
+    """Whole text of a piece."""
+    found = piece(part, number, role) if isinstance(part, Mapping) else None
+    return found.text if found is not None else None
+
+
+def usage_of(tokens: object, cost: object, source: str) -> Usage | None:
+    """opencode's own shape: cached parts come beside `input`. None where nothing was counted yet."""
+    if not isinstance(tokens, Mapping):
+        return None
+    cache = tokens.get("cache")
+    held: Mapping[str, Any] = cache if isinstance(cache, Mapping) else {}
+
+    def number(place: Mapping[str, Any], name: str) -> int | None:
+        value = place.get(name)
+        whole = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+        return int(value) if whole else None  # type: ignore[arg-type]  # a number by the line above
+
+    fresh, read, written = number(tokens, "input"), number(held, "read"), number(held, "write")
+    output = number(tokens, "output")
+    prompt = None if fresh is None else fresh + (read or 0) + (written or 0)
+    if not prompt and not output:
+        return None
+    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    return Usage(prompt, read, written, output, number(tokens, "reasoning"), money, _RULE, source)
+
+
+def plan_of(part: Mapping[str, Any]) -> list[tuple[str, bool]] | None:
+    """(content, done) an item, if the part writes the todo list."""
+    if part.get("type") != "tool" or part.get("tool") not in _PLANS:
+        return None
+    state = part.get("state")
+    given = state.get("input") if isinstance(state, Mapping) else None
+    items = given.get("todos") if isinstance(given, Mapping) else None
+    return todos(items) if isinstance(items, list) else None
+
+
+def todos(items: object) -> list[tuple[str, bool]]:
+    """(content, done) of each item of a todo list."""
+    out = []
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, Mapping) and isinstance(item.get("content"), str) and item["content"]:
+            out.append((item["content"], item.get("status") in ("completed", "cancelled")))
+    return out
+
+
+def _milliseconds(value: object) -> float | None:
+    return value / 1000 if isinstance(value, int | float) and not isinstance(value, bool) else None

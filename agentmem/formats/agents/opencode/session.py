@@ -1,0 +1,312 @@
+"""One opencode session on its lane: messages and parts come, and are updated in place while they stream.
+
+The prompt of a call is what stands from the last finished compaction on: the request to sum up, the summary, the tail
+that was kept, and what came after. A pruned result is a stub; an answer that failed is not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentmem.formats.agents.opencode.parts import (
+    CALL,
+    QUIET,
+    RESULT,
+    STUB,
+    piece,
+    plan_of,
+    text_of,
+    todos,
+    tool,
+    usage_of,
+)
+from agentmem.formats.draft import Call, LaneDraft, RunDraft
+from agentmem.formats.standing import stand
+from agentmem.formats.times import seconds
+from agentmem.model import Boundary, Field, Where
+from agentmem.tape import Piece
+
+_GONE = "messages taken back"
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A part as it stands now."""
+
+    id: str
+    data: Mapping[str, Any]
+    source: str
+    offset: int
+    length: int
+    base: int = 0
+    """Added to the ordinals of its pieces."""
+
+    def where(self, number: int) -> Where:
+        return Where(self.source, self.offset, self.length, self.base + number)
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    keys: tuple[int, ...] = ()
+    pieces: tuple[int, ...] = ()
+    sort: str = ""
+    tail: str | None = None
+    """For a compaction: the first message that is kept."""
+    pruned: bool = False
+    step: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Message:
+    id: str
+    role: str
+    parent: str | None = None
+    parts: dict[str, _Part] = field(default_factory=dict)
+    summary: bool = False
+    finished: bool = False
+    failed: bool = False
+    steps: list[int] = field(default_factory=list)
+    """Indices of its steps."""
+
+
+class Session:
+    """Takes in messages in order; `settle` brings the prompt up to date."""
+
+    def __init__(self, draft: RunDraft, lane: LaneDraft) -> None:
+        self.draft, self.lane = draft, lane
+        self._messages: dict[str, _Message] = {}
+        self._order: list[str] = []
+        self._reverted: str | None = None
+        self._boundary: str | None = None
+        """The summary of the compaction that stands."""
+        self._pruned = 0
+        self._plan: list[tuple[str, bool]] = []
+        self._plan_piece: int | None = None
+        self.children: dict[str, int] = {}
+        """Session of a subagent -> number of the step that began it."""
+
+    # -- messages -------------------------------------------------------------------------------------------------
+
+    def message(self, ident: str, info: Mapping[str, Any], parts: Iterable[PartRow], label: str) -> None:
+        """A message with those of its parts that are new or changed, in order."""
+        known = self._messages.get(ident)
+        if known is None:
+            role = "user" if info.get("role") == "user" else "assistant"
+            known = self._messages[ident] = _Message(ident, role)
+            self._order.append(ident)
+            known.parent = text_of(info.get("parentID"))
+            if role == "assistant":
+                self.settle()
+                self._step(known, info)
+            self.lane.answered = False
+        known.summary = info.get("summary") is True and known.role == "assistant"
+        known.finished = bool(info.get("finish"))
+        error = info.get("error")
+        aborted = isinstance(error, Mapping) and error.get("name") == "MessageAbortedError"
+        for row in parts:
+            self._part(known, row)
+        holds = any(part.pieces for part in known.parts.values())
+        known.failed = error is not None and not (aborted and holds)
+        if known.steps:
+            self._usage(known, info, label)
+
+    def _step(self, known: _Message, info: Mapping[str, Any]) -> None:
+        times = info.get("time")
+        at = seconds(times.get("created")) if isinstance(times, Mapping) else None
+        model = text_of(info.get("modelID"))
+        self.draft.model = model or self.draft.model
+        self.lane.close(at=at, model=model)
+        known.steps.append(len(self.lane.steps) - 1)
+
+    def _usage(self, known: _Message, info: Mapping[str, Any], label: str) -> None:
+        if len(known.steps) > 1:
+            return  # several calls in one message: each has its own step-finish part
+        step = self.lane.steps[known.steps[0]]
+        usage = usage_of(info.get("tokens"), info.get("cost"), label)
+        if usage is not None and usage != step.usage:
+            step.usage = usage
+            self.lane.touch(step)
+
+    def _part(self, known: _Message, row: PartRow) -> None:
+        sort = str(row.data.get("type") or "?")
+        held = known.parts.setdefault(row.id, _Part())
+        fresh = not held.sort
+        held.sort = sort
+        if sort == "step-start" and fresh and known.role == "assistant":
+            if any(part.sort == "step-start" for ident, part in known.parts.items() if ident != row.id):
+                self.settle()
+                self.lane.close(model=self.draft.model)
+                known.steps.append(len(self.lane.steps) - 1)
+        elif sort == "step-finish" and known.steps:
+            step = self.lane.steps[known.steps[-1]]
+            step.usage = usage_of(row.data.get("tokens"), row.data.get("cost"), row.id) or step.usage
+            self.lane.touch(step)
+        elif sort == "tool":
+            self._tool(known, held, row, fresh)
+        elif sort == "compaction":
+            held.tail = text_of(row.data.get("tail_start_id"))
+            self._plain(known, held, row)
+        elif sort in QUIET:
+            pass
+        elif sort in ("text", "reasoning", "file", "subtask"):
+            self._plain(known, held, row)
+        else:
+            name = f"?{sort}"
+            self.draft.counts[name] = self.draft.counts.get(name, 0) + int(fresh)
+            return
+        self.draft.counts[sort] = self.draft.counts.get(sort, 0) + int(fresh)
+
+    def _plain(self, known: _Message, held: _Part, row: PartRow) -> None:
+        role = "summary" if known.summary else known.role
+        found = piece(row.data, 0, role)
+        if found is None:
+            held.pieces, held.keys = (), ()
+            return
+        made = Piece(found.kind, found.text, row.where(0), tokens=found.tokens)
+        if held.keys == (made.key,):
+            return
+        if known.role == "user":
+            ident = self.lane.tape.add(made)
+            synthetic = row.data.get("synthetic") is True
+            if found.kind == "user" and self.draft.goal is None and not synthetic and self.lane.kind == "main":
+                self.draft.set_goal(found.text, declared=False)
+        else:
+            ident = self._reply(known, held, made, None)
+        held.pieces, held.keys = (ident,), (made.key,)
+
+    def _reply(self, known: _Message, held: _Part, made: Piece, call: Call | None) -> int:
+        """A piece of an answer; a text that streams takes the place of its shorter self."""
+        if held.step is None:
+            held.step = known.steps[-1] if known.steps else None
+        steps = self.lane.steps
+        if held.pieces and held.step is not None:
+            ident = self.lane.tape.add(made)
+            replies = steps[held.step].replies
+            if held.pieces[0] in replies:
+                replies[replies.index(held.pieces[0])] = ident
+            self.lane.touch(steps[held.step])
+            return ident
+        if held.step is None or held.step != len(steps) - 1:
+            return self.lane.tape.add(made)
+        return self.lane.reply(made, call, stays=False)
+
+    def _tool(self, known: _Message, held: _Part, row: PartRow, fresh: bool) -> None:
+        found = tool(row.data)
+        call = piece(row.data, CALL, known.role)
+        assert call is not None
+        made = Piece("call", call.text, row.where(CALL), found.call_id, None, found.name)
+        own = self.lane.call_of(found.call_id)
+        if not held.keys or held.keys[0] != made.key:
+            new = Call(found.name, found.arguments, found.call_id, started=found.started) if own is None else None
+            ident = self._reply(known, held, made, new)
+            held.pieces, held.keys = (ident, *held.pieces[1:]), (made.key, *held.keys[1:])
+            own = self.lane.call_of(found.call_id)
+            if own is not None:
+                own.arguments, own.started = found.arguments, found.started
+        if found.result is not None:
+            text = Piece("result", found.result, row.where(RESULT), found.call_id, None, found.name)
+            if len(held.keys) < 2 or held.keys[1] != text.key:
+                result = self.lane.answer(
+                    text, at=found.ended, stays=False, outcome=found.outcome, error=found.error, again=True
+                )
+                held.pieces, held.keys = (held.pieces[0], result), (held.keys[0], text.key)
+        if found.pruned and not held.pruned and len(held.pieces) > 1:
+            stub = piece(row.data, STUB, known.role)
+            assert stub is not None
+            ident = self.lane.tape.add(
+                Piece("result", stub.text, row.where(STUB), found.call_id, None, found.name, stub_of=held.pieces[1])
+            )
+            held.pieces, held.pruned = (held.pieces[0], ident), True
+            self._pruned += 1
+        if fresh or plan_of(row.data) != self._plan:
+            self._read_plan(row.data, held)
+        metadata = (row.data.get("state") or {}).get("metadata") if isinstance(row.data.get("state"), Mapping) else None
+        child = metadata.get("sessionId") if isinstance(metadata, Mapping) else None
+        if isinstance(child, str):
+            self.children.setdefault(child, len(self.lane.steps))
+
+    def gone(self, messages: Sequence[str], parts: Sequence[tuple[str, str]]) -> None:
+        """Messages, and parts of messages, that are no longer stored."""
+        for ident in messages:
+            if self._messages.pop(ident, None) is not None:
+                self._order.remove(ident)
+        for ident, part in parts:
+            if ident in self._messages:
+                self._messages[ident].parts.pop(part, None)
+        if messages:
+            self.lane.boundary = Boundary("rewind", True, None, None, f"{len(messages)} {_GONE}")
+
+    def revert(self, info: object) -> None:
+        """What the session says was undone: everything from a message on."""
+        ident = text_of(info.get("messageID")) if isinstance(info, Mapping) else None
+        if ident != self._reverted:
+            self._reverted = ident
+            if ident is not None:
+                self.lane.boundary = Boundary("rewind", True, None, None, f"undone from {ident}")
+
+    # -- the prompt -----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Bring the list to what the next call sees."""
+        visible, summary = self._visible()
+        ids = [ident for known in visible for part in known.parts.values() for ident in part.pieces]
+        if stand(self.lane, ids):
+            if summary != self._boundary and summary is not None:
+                self.lane.boundary = Boundary("compaction", True, None, None, f"compaction, summary {summary}")
+            elif self._pruned and self.lane.boundary is None:
+                self.lane.boundary = Boundary("prune", True, None, None, f"{self._pruned} old results cleared")
+        self._boundary, self._pruned = summary, 0
+        last = visible[-1] if visible else None
+        calls = any(part.sort == "tool" for part in last.parts.values()) if last is not None else False
+        self.lane.answered = last is not None and last.role == "assistant" and not calls and bool(last.parts)
+        self._fields()
+
+    def _visible(self) -> tuple[list[_Message], str | None]:
+        """(messages that are sent, in order; the summary that begins them)."""
+        order = [self._messages[ident] for ident in self._order]
+        if self._reverted in self._messages:
+            order = order[: self._order.index(self._reverted)]
+        for place in range(len(order) - 1, -1, -1):
+            summary = order[place]
+            if not (summary.summary and summary.finished and not summary.failed):
+                continue
+            marker = next((at for at in range(place) if order[at].id == summary.parent), None)
+            if marker is None:
+                continue
+            part = next((part for part in order[marker].parts.values() if part.sort == "compaction"), None)
+            if part is None:
+                continue
+            tail = next((at for at in range(marker) if order[at].id == part.tail), marker)
+            kept = [order[marker], summary, *order[tail:marker], *order[place + 1 :]]
+            return [known for known in kept if not known.failed], summary.id
+        return [known for known in order if not known.failed], None
+
+    # -- the plan -------------------------------------------------------------------------------------------------
+
+    def _read_plan(self, data: Mapping[str, Any], held: _Part) -> None:
+        plan = plan_of(data)
+        if plan:
+            self._plan, self._plan_piece = plan, held.pieces[0]
+
+    def todo(self, items: object) -> None:
+        """The todo list as it stands in the store."""
+        plan = todos(items)
+        if plan and [title for title, _ in plan] == [title for title, _ in self._plan]:
+            self._plan = plan
+        elif plan:
+            self._plan, self._plan_piece = plan, None
+
+    def _fields(self) -> None:
+        carrier = self._plan_piece
+        if carrier is not None and carrier not in self.lane.tape.live:
+            carrier = None
+        fields = tuple(
+            Field(f"plan[{index}]", title, self.draft.count(title), None, None, carrier, done)
+            for index, (title, done) in enumerate(self._plan)
+        )
+        if [(f.name, f.value, f.segment, f.done) for f in fields] != [
+            (f.name, f.value, f.segment, f.done) for f in self.lane.fields
+        ]:
+            self.lane.fields = fields

@@ -1,0 +1,1 @@
+"""Sessions of the pi coding agent and of its family (OpenClaw, Oh-My-Pi)."""

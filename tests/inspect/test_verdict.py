@@ -1,0 +1,77 @@
+"""The one sentence: the worst thing with its consequence, calm if there is none, "cannot tell" if it cannot be told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentmem.inspect.status_line import status_line
+from agentmem.inspect.verdict import verdict
+from agentmem.model import Lane, Run
+from tests.tui.builders import calm, many, story
+
+
+def with_drop(run: Run, **changes: object) -> Run:
+    """The story with its silent drop changed."""
+    steps = list(run.main.steps)
+    drop = replace(steps[28].drops[0], **changes)  # type: ignore[arg-type]  # fields of Drop by name
+    steps[28] = replace(steps[28], drops=(drop,))
+    return replace(run, lanes=(replace(run.main, steps=tuple(steps)),))
+
+
+def test_a_silent_loss_that_a_call_missed_comes_first_with_its_consequence() -> None:
+    found = verdict(story())
+    assert found.sentence == "▲ order_id left at 29, nobody recorded it → replay_order failed at 30"
+    assert (found.level, found.lane, found.n) == ("alarm", "main", 29)
+
+
+def test_a_loss_that_came_back_says_so() -> None:
+    found = verdict(with_drop(story(), returned_at=31))
+    assert found.sentence.endswith("replay_order failed at 30; back at 31")
+
+
+def test_a_silent_loss_that_nothing_missed_says_that() -> None:
+    assert verdict(story(29)).text == "order_id left at 29, nobody recorded it; not missed yet"
+
+
+def test_a_missing_goal_is_named_with_its_step() -> None:
+    run = calm(5)
+    steps = tuple(replace(step, goal="missing") if step.n >= 4 else step for step in run.main.steps)
+    found = verdict(replace(run, lanes=(replace(run.main, steps=steps),)))
+    assert found.sentence == "✗ the goal is not in the prompt since 4" and found.level == "alarm"
+
+
+def test_a_turning_cycle_is_named_with_its_cost_and_an_old_one_as_over() -> None:
+    assert verdict(story(25)).sentence == "↻ pytest, read in a circle since 20, 3 times, 94.4k tokens"
+    assert verdict(story(28)).text.endswith("over at 26")
+
+
+def test_a_calm_run_counts_its_calls() -> None:
+    found = verdict(calm(5))
+    assert found.sentence == "5 steps, 5 distinct calls, no loop; nothing left unrecorded" and found.level == "calm"
+
+
+def test_what_cannot_be_told_is_never_called_calm() -> None:
+    assert verdict(replace(many(5), provenance="partial")).text.startswith("cannot tell: what the model saw")
+    assert "cannot tell loops" in verdict(replace(many(5), results_known=False)).text
+    assert verdict(replace(many(5), lanes=())).level == "unknown"
+
+
+def test_a_finding_in_another_lane_names_the_lane() -> None:
+    run, other = calm(5), story()
+    steps = tuple(
+        replace(step, lane="sub", drops=tuple(replace(drop, lane="sub") for drop in step.drops))
+        for step in other.main.steps
+    )
+    both = replace(run, lanes=(run.main, Lane("sub", "subagent", steps, ("main", 2), "scout")))
+    assert verdict(both).sentence.endswith("replay_order failed at 30 (lane scout)")
+
+
+def test_the_status_line_fits_its_width_and_keeps_the_alarm_longest() -> None:
+    assert status_line(story()) == "≈21k/32k 64% · goal ✓ · ▲ order_id lost @29 · ↻1"
+    for width in range(24, 80):
+        line = status_line(story(), width)
+        assert len(line) <= width and "▲ order_id lost @29" in line
+
+
+def test_the_status_line_of_a_run_without_steps_says_so() -> None:
+    assert status_line(replace(story(), lanes=())) == "no steps yet"

@@ -1,0 +1,151 @@
+"""What a path may turn into: folder, FIFO, loop of links, forbidden. It is said, nothing hangs, and it recovers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentmem.inspect.discover import find
+from tests.inspect_follow.following import Following, checkpoint, dump, request
+
+NOBODY = 65534
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink()
+
+
+ODD = [(folder, "a folder"), (fifo, "not a regular file"), (loop, "a loop of symbolic links")]
+
+
+@pytest.mark.parametrize(("make", "word"), ODD)
+@pytest.mark.parametrize("name", ["run.json", "log.jsonl"])
+def test_a_followed_file_that_becomes_something_else_is_labelled_and_recovers(
+    tmp_path: Path, make: Callable[[Path], None], word: str, name: str
+) -> None:
+    path = tmp_path / name
+
+    def write(steps: int) -> None:
+        if name.endswith("l"):
+            path.write_bytes(b"".join(request(number) for number in range(1, steps + 1)))
+        else:
+            dump(path, checkpoint(steps))
+
+    write(3)
+    with Following(path) as seen:
+        seen.until(lambda s: s.steps == 3)
+        path.unlink()
+        make(path)
+        seen.until(lambda s: word in s.trouble or (s.run is not None and word in (s.run.notice or "")))
+        assert seen.steps == 3, "the last good run stands"
+        remove(path)
+        write(4)
+        seen.until(lambda s: s.steps == 4 and s.trouble == "")
+
+
+@pytest.mark.parametrize(("make", "word"), ODD)
+def test_what_is_no_file_at_first_is_labelled_and_followed_once_it_is_one(
+    tmp_path: Path, make: Callable[[Path], None], word: str
+) -> None:
+    path = tmp_path / "run.json"
+    make(path)
+    with Following(path) as seen:
+        seen.until(lambda s: (word if make is not folder else "no run of a known format") in s.trouble)
+        remove(path)
+        dump(path, checkpoint(2))
+        seen.until(lambda s: s.steps == 2 and s.trouble == "")
+
+
+def test_a_folder_with_odd_entries_gives_its_runs(tmp_path: Path) -> None:
+    dump(tmp_path / "good.json", checkpoint(2))
+    fifo(tmp_path / "fifo.json")
+    loop(tmp_path / "loop.json")
+    folder(tmp_path / "folder.json")
+    (tmp_path / "dangling.json").symlink_to("nowhere.json")
+    assert [Path(row.path).name for row in find([str(tmp_path)])] == ["good.json"]
+    with Following(tmp_path) as seen:
+        seen.until(lambda s: s.steps == 2)
+        assert [info.id for info in seen.infos or find([str(tmp_path)])] == ["good"]
+
+
+def test_a_link_out_of_the_folder_is_not_followed_also_when_it_comes_later(tmp_path: Path) -> None:
+    outside, runs = tmp_path / "outside", tmp_path / "runs"
+    outside.mkdir()
+    runs.mkdir()
+    dump(outside / "secret.json", checkpoint(5))
+    dump(runs / "mine.json", checkpoint(1))
+    (runs / "inside.json").symlink_to("mine.json")
+    (runs / "early.json").symlink_to(outside / "secret.json")
+    with Following(runs) as seen:
+        seen.until(lambda s: s.steps == 1)
+        (runs / "late.json").symlink_to(outside / "secret.json")
+        dump(runs / "other.json", checkpoint(2))
+        seen.until(lambda s: any(Path(info.path).name == "other.json" for info in s.infos))
+        assert not {"late.json", "early.json"} & {Path(info.path).name for info in seen.infos}
+
+
+FORBIDDEN = """
+import os, sys, threading
+os.setgid({0}); os.setuid({0})
+from agentmem.inspect.watch import Watch, Trouble, RunChanged, RunsChanged
+stop, told = threading.Event(), []
+def emit(event):
+    told.append(event)
+    if isinstance(event, Trouble) and event.text:
+        print(event.text, flush=True)
+    if isinstance(event, RunChanged):
+        print("run", len(event.run.main.steps), flush=True)
+        if len(sys.argv) > 2:
+            os.unlink(sys.argv[2])
+            del sys.argv[2]
+threading.Timer(20, stop.set).start()
+threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+Watch([sys.argv[1]], history=False).run(emit, stop)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_no_permission_is_said_and_recovers(tmp_path: Path, root: Path, what: str) -> None:
+    for place in (tmp_path, *tmp_path.parents):
+        if place != Path("/tmp") and place.is_relative_to("/tmp"):
+            place.chmod(0o755)
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    dump(runs / "run.json", checkpoint(3))
+    closed = runs if what == "folder" else runs / "run.json"
+    closed.chmod(0)
+    target = runs if what == "folder" else closed
+    # The sources may stand in a folder that nobody may enter.
+    shutil.copytree(root / "agentmem", tmp_path / "agentmem", ignore=shutil.ignore_patterns("__pycache__"))
+    with subprocess.Popen(
+        [sys.executable, "-c", FORBIDDEN.format(NOBODY), str(target)], cwd=tmp_path, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    ) as child:  # fmt: skip
+        assert child.stdout is not None and child.stdin is not None
+        assert "no permission" in child.stdout.readline()
+        closed.chmod(0o755 if what == "folder" else 0o644)
+        assert child.stdout.readline() == "run 4\n"
+        child.stdin.close()
