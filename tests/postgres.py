@@ -41,12 +41,9 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         if self._user is not None:
             os.chown(self.folder, self._user, self._user)
-        arguments = ["--no-sync", "-D", self.folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"]
-        done = subprocess.run(
-            self._bin / "initdb", "--no-sync", "-D", self.folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
-            "--locale=C", "--no-instructions",
-        ], capture_output=True, check=False, **self._dropped)  # fmt: skip
-        assert done.returncode == 0, done.stderr.decode()[-2000:]
+        made = ["-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        done = subprocess.run([str(self._bin / "initdb"), *made], capture_output=True, check=False, **self._dropped)
+        assert done.returncode == 0, done.stderr[-2000:]
         atexit.register(self.remove)
 
     @property

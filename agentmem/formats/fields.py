@@ -18,6 +18,8 @@ from agentmem.tape import Tape
 SHORTEST = 4
 _SAID = frozenset(KINDS.index(kind) for kind in ("call", "thinking"))
 """What was done with a value, or thought about it, does not carry the field."""
+_WORD = re.compile(r"\w+")
+_WIDTH = 1021
 PLACES = 20
 """So many places of one field are tried where others stand already."""
 _LISTED = ("facts", "plan")
@@ -173,25 +175,18 @@ class Finder:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self._seen: dict[tuple[str, str], tuple[int | None, int]] = {}
+        self._words: dict[int, int] = {}
+        """Piece -> its words as bits, so that a value is looked for only where all its words may stand."""
 
     def assign(self, fields: tuple[Field, ...], text_of: Callable[[int], str | None]) -> tuple[Field, ...]:
         """The same fields with `segment` set to the live piece that carries each; None where none does."""
-        tape = self._tape
-        live: set[int] | None = None
-        carried = {}
         out = []
-        for ident in reversed(tape.live):
-            name = tape.field_of(ident)
-            if name is not None and name not in carried:
-                carried[name] = ident
         for field in fields:
-            found: int | None = carried.get(field.name)
+            found = self._tape.carrier(field.name)
             if found is not None and field.name.endswith("]") and place(text_of(found) or "", field) is None:
                 found = None
             if found is None:
-                if live is None:
-                    live = set(tape.live)
-                found = self._search(field, live, text_of)
+                found = self._search(field, text_of)
             out.append(
                 field if found == field.segment else Field(
                     field.name, field.value, field.tokens, field.verified_by, field.verified_at, found, field.done
@@ -199,20 +194,41 @@ class Finder:
             )  # fmt: skip
         return tuple(out)
 
-    def _search(self, field: Field, live: set[int], text_of: Callable[[int], str | None]) -> int | None:
-        name = (field.name, field.value)
+    def _search(self, field: Field, text_of: Callable[[int], str | None]) -> int | None:
+        tape, name = self._tape, (field.name, field.value)
         found, upto = self._seen.get(name, (None, 0))
-        if found is not None and found in live:
-            return found
         if found is not None:
+            if tape.standing[found]:
+                return found
             upto = 0
         found = None
-        for ident in reversed(self._tape.live):
-            if ident < upto or self._tape.kinds[ident] in _SAID:
+        wanted = _needed(field.value)
+        for ident in range(len(tape) - 1, upto - 1, -1):
+            if not tape.standing[ident] or tape.kinds[ident] in _SAID:
+                continue
+            words = self._words.get(ident)
+            if words is not None and not any(words & need == need for need in wanted):
                 continue
             text = text_of(ident)
-            if text is not None and place(text, field) is not None:
+            if text is None:
+                continue
+            if words is None:
+                self._words[ident] = _bits(text)
+            if place(text, field) is not None:
                 found = ident
                 break
-        self._seen[name] = (found, len(self._tape))
+        self._seen[name] = (found, len(tape))
         return found
+
+
+def _bits(text: str) -> int:
+    bits = 0
+    for word in set(_WORD.findall(text)):
+        bits |= 1 << (hash(word) % _WIDTH)
+    return bits
+
+
+def _needed(value: str) -> tuple[int, ...]:
+    """The words of a value, and those of the same value as it stands in JSON."""
+    escaped = json.dumps(value, ensure_ascii=False)[1:-1]
+    return (_bits(value),) if escaped == value else (_bits(value), _bits(escaped))

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentmem.formats.loose import canonical, decode
+import xxhash
+
+from agentmem.formats.loose import canonical, decode, encode
 from agentmem.model import Kind
 
 IMAGE_TOKENS = 765
@@ -29,6 +31,12 @@ _ROLE_KIND: dict[str, Kind] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
     "ai": "assistant", "model": "assistant", "tool": "result", "function": "result",
 }  # fmt: skip
+_PICTURES = frozenset({"image", "image_url", "input_image", "document", "input_file", "file", "audio", "input_audio"})
+_BLOBS = frozenset({
+    "encrypted_content", "signature", "thought_signature", "thoughtSignature", "data", "b64_json", "file_data",
+    "partial_image_b64", "result",
+})  # fmt: skip
+_SHORT_BLOB = 200
 Role = Literal["system", "user", "assistant", "result", "other"]
 
 
@@ -113,7 +121,7 @@ def split(message: Mapping[str, Any]) -> Message:
             return result
     kind = _ROLE_KIND.get(role, "other") if isinstance(role, str) else "other"
     if kind == "result":
-        return Message("result", [_chat_result(message)], id=name)
+        return Message("result", _chat_result(message), id=name)
     parts: list[Part] = []
     if kind == "assistant":
         for key in ("reasoning_content", "reasoning"):
@@ -170,6 +178,9 @@ def _block(block: Mapping[str, Any], kind: Kind, parts: list[Part]) -> None:
         thought = block.get("thinking")
         if isinstance(thought, str) and thought:
             parts.append(Part("thinking", thought))
+    elif sort == "reasoning":
+        texts = _reasoned(block)
+        parts.append(Part("thinking", "\n".join(texts) if texts else None))
     elif sort == "redacted_thinking":
         parts.append(Part("thinking", None))
     elif sort in ("tool_use", "server_tool_use", "toolCall"):
@@ -177,8 +188,8 @@ def _block(block: Mapping[str, Any], kind: Kind, parts: list[Part]) -> None:
         arguments = arguments_text(block.get("input", block.get("arguments")))
         parts.append(Part("call", call_text(tool, arguments), _text(block.get("id")), tool, arguments))
     elif isinstance(sort, str) and sort.endswith("tool_result"):
-        parts.append(_block_result(block))
-    elif sort in ("image", "image_url", "input_image", "document", "input_file", "file"):
+        parts.extend(_block_result(block))
+    elif sort in _PICTURES:
         parts.append(image(block))
     elif sort == "compaction":
         content = block.get("content")
@@ -186,13 +197,14 @@ def _block(block: Mapping[str, Any], kind: Kind, parts: list[Part]) -> None:
     elif sort == "refusal" and isinstance(block.get("refusal"), str):
         parts.append(Part(kind, block["refusal"]))
     else:
-        parts.append(Part("other", compact_json(block)))
+        parts.append(Part("other", compact_json(without_blobs(block))))
 
 
 def image(block: Mapping[str, Any]) -> Part:
     """A picture: a flat estimate of tokens, and its size in words instead of its payload."""
     size = _payload(block)
-    label = "image" if "image" in str(block.get("type")) else "document"
+    sort = str(block.get("type"))
+    label = "image" if "image" in sort else "audio" if "audio" in sort else "document"
     return Part("image", f"{label}, {_bytes(size)}" if size else label, tokens=IMAGE_TOKENS)
 
 
@@ -208,41 +220,61 @@ def _bytes(size: int) -> str:
     return f"{size / 1_000_000:.1f} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"
 
 
-def _flat(content: object) -> str | None:
-    """Text of a result: a string, or blocks whose texts are joined; pictures in words."""
+def _flat(content: object) -> tuple[str | None, list[Part]]:
+    """(text of a result, its pictures): a string, or blocks whose texts are joined. A picture is a piece of its own and
+    is named in the text with a digest of its payload, so that two pictures are two results."""
     if content is None or isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = []
-        for block in content:
-            if isinstance(block, str):
-                texts.append(block)
-            elif isinstance(block, Mapping):
-                if isinstance(block.get("text"), str):
-                    texts.append(block["text"])
-                elif "image" in str(block.get("type")):
-                    texts.append(f"[{image(block).text}]")
-                else:
-                    texts.append(compact_json(block))
-        return "\n".join(texts)
-    return compact_json(content)
+        return content, []
+    if not isinstance(content, list):
+        return compact_json(content), []
+    texts: list[str] = []
+    pictures: list[Part] = []
+    for block in content:
+        if isinstance(block, str):
+            texts.append(block)
+        elif not isinstance(block, Mapping):
+            continue
+        elif isinstance(block.get("text"), str):
+            texts.append(block["text"])
+        elif block.get("type") in _PICTURES:
+            picture = image(block)
+            texts.append(f"[{picture.text}, {xxhash.xxh3_64_hexdigest(encode(block))[:8]}]")
+            pictures.append(picture)
+        else:
+            texts.append(compact_json(without_blobs(block)))
+    return "\n".join(texts), pictures
 
 
-def _block_result(block: Mapping[str, Any]) -> Part:
+def without_blobs(value: object, depth: int = 0) -> object:
+    """The value with ciphertexts, signatures and payloads left out: they are no text that anybody reads."""
+    if depth > 20:
+        return value
+    if isinstance(value, Mapping):
+        return {
+            key: f"({_bytes(len(item))})" if key in _BLOBS and isinstance(item, str) and len(item) > _SHORT_BLOB
+            else without_blobs(item, depth + 1)
+            for key, item in value.items()
+        }  # fmt: skip
+    if isinstance(value, list):
+        return [without_blobs(item, depth + 1) for item in value]
+    return value
+
+
+def _block_result(block: Mapping[str, Any]) -> list[Part]:
     flag = block.get("is_error")
-    text = _flat(block.get("content"))
+    text, pictures = _flat(block.get("content"))
     failed = flag if isinstance(flag, bool) else None
-    return Part("result", "" if text is None else text, _text(block.get("tool_use_id")), failed=failed)
+    return [Part("result", text or "", _text(block.get("tool_use_id")), failed=failed), *pictures]
 
 
-def _chat_result(message: Mapping[str, Any]) -> Part:
+def _chat_result(message: Mapping[str, Any]) -> list[Part]:
     flag = message.get("is_error")
     if message.get("status") == "error":
         flag = True
-    text = _flat(message.get("content"))
+    text, pictures = _flat(message.get("content"))
     failed = flag if isinstance(flag, bool) else None
     tool = _text(message.get("name"))
-    return Part("result", "" if text is None else text, _text(message.get("tool_call_id")), tool, failed=failed)
+    return [Part("result", text or "", _text(message.get("tool_call_id")), tool, failed=failed), *pictures]
 
 
 def _chat_calls(message: Mapping[str, Any], parts: list[Part]) -> None:
@@ -269,27 +301,32 @@ def _chat_calls(message: Mapping[str, Any], parts: list[Part]) -> None:
 def _item(item: Mapping[str, Any], sort: str) -> Message:
     call_id = _text(item.get("call_id")) or _text(item.get("id"))
     if sort.endswith("_call_output"):
-        text = _flat(item.get("output"))
-        return Message("result", [Part("result", "" if text is None else text, call_id)])
+        text, pictures = _flat(item.get("output"))
+        return Message("result", [Part("result", text or "", call_id), *pictures])
     if sort.endswith("_call"):
         tool = str(item.get("name") or sort.removesuffix("_call"))
         arguments = arguments_text(item.get("arguments", item.get("input", item.get("action"))))
         return Message("assistant", [Part("call", call_text(tool, arguments), call_id, tool, arguments)])
     if sort == "reasoning":
-        texts = [
-            block["text"]
-            for key in ("summary", "content")
-            for block in _list(item.get(key))
-            if isinstance(block, Mapping) and isinstance(block.get("text"), str)
-        ]
+        texts = _reasoned(item)
         if texts:
             return Message("assistant", [Part("thinking", "\n".join(texts))])
         return Message("assistant", [Part("thinking", None)] if item.get("encrypted_content") else [])
     if sort in ("compaction", "context_compaction", "compaction_summary"):
         summary = item.get("content") or item.get("summary")
-        text = _flat(summary) if summary else None
+        text = _flat(summary)[0] if summary else None
         return Message("user", [Part("summary", text)], opaque=text is None, compaction=True)
-    return Message("other", [Part("other", compact_json(item))])
+    return Message("other", [Part("other", compact_json(without_blobs(item)))])
+
+
+def _reasoned(block: Mapping[str, Any]) -> list[str]:
+    """The readable texts of a reasoning item or block; ciphertext and signatures are none."""
+    texts = [block[key] for key in ("reasoning", "text") if isinstance(block.get(key), str) and block[key]]
+    for key in ("summary", "content"):
+        for inner in _list(block.get(key)):
+            if isinstance(inner, Mapping) and isinstance(inner.get("text"), str):
+                texts.append(inner["text"])
+    return texts
 
 
 def _text(value: object) -> str | None:

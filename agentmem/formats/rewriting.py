@@ -20,7 +20,6 @@ from agentmem.model import Kind, Problem, Where
 from agentmem.tape import Piece
 from agentmem.tokens import counter
 
-
 WHOLE = 4095
 """Ordinal of a piece that is a whole member of the file's object."""
 
@@ -120,8 +119,8 @@ class WholeReader:
         known = len(self._keys)
         if self._cut and reading.cut and len(keys) < known:
             return
-        if keys[:known] != self._keys or self._cut or self._stale():
-            rewritten = not self._cut and keys[: known - 1] != self._keys[:-1]
+        if self._started and (keys[:known] != self._keys or self._cut or self._stale()):
+            rewritten = not self._cut and known > 0 and keys[: known - 1] != self._keys[:-1]
             self._begin("history rewritten, read again" if rewritten else None)
             self._before(reading)
             known = 0

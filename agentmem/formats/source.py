@@ -76,6 +76,11 @@ def slice_of(seconds: float) -> Iterator[Slice]:
         _SLICE.reset(token)
 
 
+def given_slice() -> Slice | None:
+    """What this look may read; None: all there is."""
+    return _SLICE.get()
+
+
 def _absent(path: str, error: OSError) -> Change:
     """Gone; raises Unreadable where it is there and cannot be looked at."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):

@@ -151,10 +151,8 @@ class MessageList:
         return end
 
     def _mark_compaction(self, message: Message) -> None:
-        lane = self.lane
-        before = lane.steps[-1].tokens.prompt if lane.steps else None
-        lane.boundary = Boundary(
-            "compaction", True, before, None, "a summary stands in the place of older messages", message.opaque
+        self.lane.boundary = Boundary(
+            "compaction", True, None, None, "a summary stands in the place of older messages", message.opaque
         )
 
     def _take(

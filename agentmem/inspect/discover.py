@@ -10,15 +10,18 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from agentmem.formats import HEAD_BYTES, Format, formats, recognise
 from agentmem.formats.source import Unreadable, read_at
+from agentmem.formats.stores.unknown import why_no_database
 from agentmem.model import RunInfo, RunStatus
 
 LIVE_SECONDS = 600.0
 """A file that changed within this time is taken for live until its run says that it ended."""
-_SIDE_FILES = (".steps.jsonl", ".lock", ".tmp", ".meta.json")
+_SIDE_FILES = (".steps.jsonl", ".calls.jsonl", ".lock", ".tmp", ".meta.json")
 _ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
 _ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")
 """A log that was moved away for a new one."""
@@ -56,7 +59,11 @@ def expand(target: str) -> Iterator[Path]:
         reason = reasons.get(error.errno or 0, "no such file or folder")
         raise Unreadable(f"{target}: {reason}") from None
     if stat.S_ISDIR(mode):
-        if any(known.recognise(path, b"") for known in formats()):
+        try:
+            one_run = any(known.recognise(path, b"") for known in formats())
+        except OSError:
+            one_run = False  # a folder that may not be entered: said below
+        if one_run:
             yield path
             return
         yield from _folder(path)
@@ -96,8 +103,12 @@ def _entries(path: Path) -> Iterator[Path]:
                 yield file
 
 
-def describe(path: Path, known: Format | None = None) -> list[RunInfo]:
-    """Rows of the list for one file: one, or several for a store of several runs. Trouble is a row's `problem`."""
+def describe(path: Path | str, known: Format | None = None) -> list[RunInfo]:
+    """Rows of the list for one file: one, or several for a store of several runs. Trouble is a row's `problem`.
+    A text is the address of a database on a server."""
+    if isinstance(path, str):
+        rows: list[RunInfo] = postgres().describe(path)
+        return rows
     try:
         at = os.stat(path).st_mtime
     except OSError as error:
@@ -122,12 +133,25 @@ def describe(path: Path, known: Format | None = None) -> list[RunInfo]:
     return [RunInfo(name or path.name, str(path), known.name, at, _status(at))]
 
 
+def is_address(target: str) -> bool:
+    """Whether a target is the address of a database on a server."""
+    return target.startswith(("postgresql://", "postgres://"))
+
+
+def postgres() -> ModuleType:
+    """What reads databases on servers: loaded only when one is asked for, since it is an extra."""
+    return import_module("agentmem.formats.stores.postgres")
+
+
 def why_unknown(path: Path) -> str:
     """Why no reader takes a file, in words."""
     if path.is_dir():
         return "a folder of no known format"
-    if not read_at(path, 0, HEAD_BYTES).strip(b"\0 \t\r\n\xef\xbb\xbf"):
+    head = read_at(path, 0, HEAD_BYTES)
+    if not head.strip(b"\0 \t\r\n\xef\xbb\xbf"):
         return "empty"
+    if path.name.endswith((".db", ".sqlite", ".sqlite3")) or head.startswith(b"SQLite format 3\0"):
+        return why_no_database(path, head)
     return "format not recognised"
 
 
@@ -152,8 +176,10 @@ def find(targets: Sequence[str]) -> list[RunInfo]:
     """
     rows: list[RunInfo] = []
     seen: set[str] = set()
-    files: Iterable[Path] = places(Path.cwd()) if not targets else (f for target in targets for f in expand(target))
-    for path in files:
+    addresses = [target for target in targets if is_address(target)]
+    rows += [row for address in addresses for row in describe(address)]
+    files: Iterable[Path] = (f for target in targets if not is_address(target) for f in expand(target))
+    for path in files if targets else places(Path.cwd()):
         real = os.path.realpath(path)
         if real not in seen:
             seen.add(real)
@@ -162,7 +188,8 @@ def find(targets: Sequence[str]) -> list[RunInfo]:
     if not rows:
         raise NoRuns(nothing(targets))
     known = [row for row in rows if row.problem is None]
-    return known if known and len(rows) > 1 else rows
+    ours = [row for row in rows if row.problem in (None, "empty")]  # a full disk leaves files of 0 bytes
+    return ours if known and len(rows) > 1 else rows
 
 
 def nothing(targets: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ Levels, one glyph a step: `━` in the prompt, `◆` changed, `╌` shortened, `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -30,29 +31,27 @@ Fetch = Callable[[int], str | None]
 
 def ranges(lane: Lane, levels: Sequence[str], glyphs: Iterable[str] = _PRESENT) -> tuple[tuple[int, int], ...]:
     """(first, last) step numbers of the runs of steps whose level is one of the glyphs."""
-    wanted = frozenset(glyphs)
-    out: list[tuple[int, int]] = []
-    start: int | None = None
-    for index, level in enumerate(levels):
-        if level in wanted:
-            start = index if start is None else start
-        elif start is not None:
-            out.append((lane.steps[start].number, lane.steps[index - 1].number))
-            start = None
-    if start is not None and levels:
-        out.append((lane.steps[start].number, lane.steps[len(levels) - 1].number))
-    return tuple(out)
+    line = levels if isinstance(levels, str) else "".join(levels)
+    steps = lane.steps
+    wanted = re.compile(f"[{re.escape(''.join(glyphs))}]+")
+    return tuple((steps[run.start()].number, steps[run.end() - 1].number) for run in wanted.finditer(line))
 
 
 def _line(
     name: str, lane: Lane, levels: list[str], changed: Sequence[tuple[int, str]] = (), said: Sequence[int] = ()
 ) -> Lifeline:
-    numbers = [step.number for step in lane.steps]
+    line = "".join(levels)
     return Lifeline(
-        name, lane.id, 1, "".join(levels), ranges(lane, levels), tuple(changed),
-        tuple(number for number, level in zip(numbers, levels, strict=True) if level == NEEDED), tuple(said),
-        tuple(number for number, level in zip(numbers, levels, strict=True) if level == ALARM),
+        name, lane.id, 1, line, ranges(lane, line), tuple(changed), _numbers(lane, line, NEEDED), tuple(said),
+        _numbers(lane, line, ALARM),
     )  # fmt: skip
+
+
+def _numbers(lane: Lane, line: str, glyph: str) -> tuple[int, ...]:
+    """Numbers of the steps at that level."""
+    if glyph not in line:
+        return ()
+    return tuple(lane.steps[at].number for at, level in enumerate(line) if level == glyph)
 
 
 def _mark(levels: list[str], drops: Iterable[Drop]) -> None:
@@ -92,13 +91,14 @@ def goal_lifeline(run: Run, lane_id: str) -> Lifeline:
 
 
 class _FieldLine:
-    """One field while its lane is walked through."""
+    """One field while its lane is walked through: what is written down is where its level changes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.levels: list[str] = []
         self.changed: list[tuple[int, str]] = []
         self.value: str | None = None
+        self.held = False
         self.drops: list[Drop] = []
 
     def fill(self, count: int) -> None:
@@ -107,16 +107,19 @@ class _FieldLine:
             last = self.levels[-1] if self.levels else NOT_YET
             self.levels.extend([IN if last == CHANGED else last] * (count - len(self.levels)))
 
-    def put(self, step: Step, index: int, field: Field | None) -> None:
+    def put(self, step: Step, index: int, field: Field) -> None:
+        """It is held from that step on, with that value and place."""
         self.fill(index)
-        if field is None or field.value in (_NULL, ""):
-            self.levels.append(GONE if self.value is not None else NOT_YET)
-            return
         moved = self.value is not None and self.value != field.value
         if moved:
             self.changed.append((step.number, field.value))
-        self.value = field.value
-        self.levels.append(HELD if field.segment is None else CHANGED if moved else IN)
+        self.value, self.held = field.value, field.segment is None
+        self.levels[index:] = [HELD if self.held else CHANGED if moved else IN]
+
+    def gone(self, index: int) -> None:
+        """It is held no longer from that step on."""
+        self.fill(index)
+        self.levels[index:] = [GONE if self.value is not None else NOT_YET]
 
 
 def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
@@ -124,19 +127,14 @@ def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
     lost without a record, needed, gone, then those that still stand. Items of a list go by their value."""
     lane = run.lane(lane_id)
     lines: dict[str, _FieldLine] = {}
+    standing: dict[str, None] = {}
     before: tuple[Field, ...] | None = None
     for index, step in enumerate(lane.steps):
         if step.fields is before and not step.drops:
             continue
-        before = step.fields
-        for field in step.fields:
-            key = _key(field)
-            if key not in lines:
-                lines[key] = _FieldLine(field.name)
-            lines[key].put(step, index, field)
-        for line in lines.values():
-            if len(line.levels) <= index:
-                line.put(step, index, None)
+        if step.fields is not before:
+            before = step.fields
+            standing = _walk(lines, standing, step, index)
         for drop in step.drops:
             lost = lines.get(_drop_key(drop)) or lines.get(drop.name)
             if drop.what != "segment" and lost is None:
@@ -152,6 +150,27 @@ def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
         ranked.append((_rank(line), _line(line.name, lane, line.levels, line.changed)))
     ranked.sort(key=lambda item: item[0])
     return tuple(line for _, line in ranked)
+
+
+def _walk(lines: dict[str, _FieldLine], standing: dict[str, None], step: Step, index: int) -> dict[str, None]:
+    """Write down what changed in the state of that step. Returns the keys of the fields that stand."""
+    now: dict[str, None] = {}
+    for field in step.fields:
+        value, key = field.value, field.name
+        if value == _NULL or not value:
+            continue
+        if key[-1:] == "]":
+            key = _key(field)
+        now[key] = None
+        line = lines.get(key)
+        if line is None:
+            line = lines[key] = _FieldLine(field.name)
+        elif key in standing and line.value == value and line.held == (field.segment is None):
+            continue
+        line.put(step, index, field)
+    for key in standing.keys() - now.keys():
+        lines[key].gone(index)
+    return now
 
 
 def _key(field: Field) -> str:

@@ -10,7 +10,7 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Format, Keeper, Options
 from agentmem.formats.source import NotYet, Unreadable, slice_of
 from agentmem.inspect.assemble import Assembler
-from agentmem.inspect.discover import NoRuns, find, why_unknown
+from agentmem.inspect.discover import NoRuns, find, is_address, postgres, why_unknown
 from agentmem.inspect.texts import Texts
 from agentmem.model import Run, RunInfo, Segment
 
@@ -68,9 +68,11 @@ class Opened:
 
     def grew_older(self) -> bool:
         """Look at the clock only: True if the run's status is another now (a live run that went quiet)."""
-        before = (self.run.status, self.run.pending)
-        self.run = self._assembler.run(changed=False)
-        return (self.run.status, self.run.pending) != before
+        run = self._assembler.run(changed=False)
+        if (run.status, run.pending) == (self.run.status, self.run.pending):
+            return False
+        self.run = run
+        return True
 
     def watched(self) -> Iterable[Path]:
         """Folders whose changes matter to this run."""
@@ -121,7 +123,7 @@ def open_info(
 ) -> Opened:  # fmt: skip
     """Open a run of the list; `seconds` as for `Opened.refresh`. Raises Unreadable, NotYet."""
     path = Path(info.path)
-    known = recognise(path)
+    known = postgres().format_of(info.path) if is_address(info.path) else recognise(path)
     if known is None:
         raise Unreadable(f"{path}: {why_unknown(path)}")
     options = Options(counter, info.id if known.runs else None, keeper)

@@ -105,11 +105,12 @@ def _born(run: Run, lane: Lane, last: Step, drop: Drop) -> tuple[Step, str]:
     """The step whose prompt or state first held it, and what it came from, in words."""
     n = last.n
     prompt = last.prompt
-    if drop.segment is not None and isinstance(prompt, PromptView) and drop.segment < len(prompt.tape):
-        n = prompt.tape.born[drop.segment] or n
-    elif drop.what != "segment":
+    if drop.what != "segment" and any(held.name == drop.name for held in last.fields):
+        # A state that is rendered anew at each step makes new pieces; the field is as old as the state that holds it.
         while n > 1 and any(held.name == drop.name for held in lane.steps[n - 2].fields):
             n -= 1
+    elif drop.segment is not None and isinstance(prompt, PromptView) and drop.segment < len(prompt.tape):
+        n = prompt.tape.born[drop.segment] or n
     born = lane.steps[n - 1] if 1 <= n <= len(lane.steps) else last
     held = next((field for field in last.fields if field.name == drop.name), None)
     if held is not None and held.verified_by:

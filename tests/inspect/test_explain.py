@@ -33,7 +33,10 @@ def test_reported_and_counted_tokens_are_kept_apart_and_what_is_unaccounted_is_s
     step = replace(run.main.steps[18], usage=Usage(6_000, rule="input + cache read", source="line 4"))
     text = said(explain_prompt(run, step))
     assert "reported 6,000 tokens; rule: input + cache read" in text and "source: line 4" in text
-    assert "unaccounted: +440 tokens" in text and "19 % used" in text
+    assert "scaled to what was reported" in text and "19 % used" in text
+    assert "unaccounted" not in text, "an estimate accounts for nothing"
+    near = said(explain_prompt(replace(run, counter="o200k"), step))
+    assert "unaccounted: +404 tokens" in near, "6,000 - 5,560 - 12 for each of three results"
 
 
 def test_what_is_unknown_is_said_and_never_a_zero() -> None:

@@ -27,13 +27,13 @@ class Following:
         self.events: list[Event] = []
         self._told = threading.Condition()
         self._stop = threading.Event()
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
         try:
             self.watch.run(self._emit, self._stop)
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - it is raised again where the test waits
             self._error = error
 
     def _emit(self, event: Event) -> None:

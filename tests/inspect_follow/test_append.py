@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_following_in_random_cuts_gives_the_same_run_as_opening_it_at_the_end(
     ends = [end for end in ends if end >= len(request(1))]
     path.write_bytes(whole[: ends[0]])
     followed = open_run(str(path))
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         with path.open("ab") as out:
             out.write(whole[start:end])
         followed.refresh()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentmem.inspect.discover import describe
 from agentmem.inspect.watch import catalogue
 from agentmem.inspect.watch.catalogue import Catalogue
 from agentmem.model import RunInfo
@@ -40,7 +41,6 @@ def test_of_many_files_only_those_that_are_new_or_changed_are_described(
         described.append(path.name)
         return describe(path)
 
-    describe = catalogue.describe
     monkeypatch.setattr(catalogue, "describe", noting)
     for number in range(20):
         dump(tmp_path / f"{number}.json", checkpoint(1))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentmem.inspect.watch import follow
+from agentmem.inspect.watch import follow, loop
 from agentmem.inspect.watch.follow import Events, Follower, Poll
 from tests.inspect_follow.following import Following, checkpoint, dump, put
 
@@ -76,6 +76,7 @@ def test_events_are_asked_for_again_and_the_word_goes_when_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "REFUSED_SECONDS", 0.1)
+    monkeypatch.setattr(loop, "LOOK_SECONDS", 0.1)
     attempts = []
 
     def late(*folders: str, **options: Any) -> Iterator[set[tuple[Any, str]]]:

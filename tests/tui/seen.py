@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.strip import Strip
 
+from agentmem.inspect.watch import Watch
 from agentmem.model import Run
 from tests.tui.sources import Played
 from tui.app import Inspector
 
 
 class Seen:
+    """`pressed` counts the keys that a person has needed so far."""
+
     def __init__(self, app: Inspector, pilot: Pilot[None], source: Played) -> None:
         self.app, self.pilot, self.source = app, pilot, source
+        self.pressed = 0
+
+    @property
+    def strips(self) -> list[Strip]:
+        """The rows of the screen as cells with their styles."""
+        return [Strip(strip) for strip in self.app.screen._compositor.render_strips()]
 
     @property
     def rows(self) -> list[str]:
@@ -35,16 +46,26 @@ class Seen:
         return next(row for row in self.rows if row.startswith("▌"))
 
     async def press(self, *keys: str) -> None:
+        self.pressed += len(keys)
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
     async def until(self, words: str) -> None:
         """Wait until the words stand on the screen; fail with the screen if they never do."""
-        for _ in range(200):
+        for _ in range(400):
             if words in self.text:
                 return
             await self.pilot.pause(0.02)
         raise AssertionError(f"{words!r} does not appear on:\n{self.text}")
+
+    async def row(self, *words: str) -> str:
+        """The first row that holds all the words, as soon as there is one."""
+        for _ in range(400):
+            for row in self.rows:
+                if all(word in row for word in words):
+                    return row
+            await self.pilot.pause(0.02)
+        raise AssertionError(f"no row holds {words} on:\n{self.text}")
 
     async def until_gone(self, words: str) -> None:
         """Wait until the words no longer stand on the screen."""
@@ -69,5 +90,23 @@ async def inspecting(
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Seen(app, pilot, source)
         await seen.until(until or (f" {runs[0].id} " if runs else "No runs found here."))
+        await pilot.pause()
+        yield seen
+
+
+@asynccontextmanager
+async def watching(
+    targets: Sequence[Path], size: tuple[int, int] = (80, 24), until: str | None = None, light: bool = False,
+    looked: Sequence[tuple[str, str]] = (),
+) -> AsyncIterator[Seen]:  # fmt: skip
+    """An app that follows real files with the real worker, once `until` stands on its screen. No target: this folder."""
+    app = Inspector(
+        lambda: Watch([str(target) for target in targets], history=False), clock=False, light=light,
+        looked=lambda: list(looked),
+    )  # fmt: skip
+    async with app.run_test(size=size, notifications=True) as pilot:
+        seen = Seen(app, pilot, Played())
+        if until is not None:
+            await seen.until(until)
         await pilot.pause()
         yield seen

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from agentmem.checkpoint import ledger_line
-from agentmem.checkpoint.database.reading import calls_of, ledger_of, newest_of, offer, version_of
+from agentmem.checkpoint.database.reading import calls_of, ledger_of, newest_of, version_of
 from agentmem.checkpoint.delta.forget import first_kept, rewritten
 from agentmem.checkpoint.ledger_line import Call
 from agentmem.checkpoint.replay import Ledger, versions
@@ -100,9 +100,7 @@ class DatabaseStore(ABC):
         except DamagedError:
             if not start:
                 raise
-            every = self._ledger(run, 0, seq)
-            raise DamagedError(f"{every.problems[0].where}: {every.problems[0].what}. {offer(every, path)}"
-                               if every.problems else f"{path}: save {seq}: damaged") from None  # fmt: skip
+            return version_of(self._ledger(run, 0, seq), seq, path)  # says what of all can be had
 
     def _wanted(self, run: str, generation: int, step: int | None, at: float | None) -> int:
         """Number of the save that is asked for. Raises MissingError."""

@@ -3,7 +3,7 @@
     guard = run.guard
 
     @guard.irreversible
-    def send_mail(to: str, text: str, *, idempotency_key: str) -> str: ...
+    def send_mail(to: str, text: str, *, idempotency_key: str = "") -> str: ...
 
     for doubt in guard.in_doubt:                     # on resume: calls that were started and nothing more is known of
         if input(doubt.question) == "y":
@@ -16,8 +16,8 @@ made again it is the next attempt with the same key. A call that was started and
 other call of that tool, raises `InDoubt` until somebody says what came of it. At least once is what anyone can promise;
 what is promised here is that the doubt is seen.
 
-The key of a call is made of the run, its newest save, the tool and the arguments, or of the model's id of the call where
-it is given (`send_mail.for_call(call_id)`): the same in another process that goes on from the same save.
+The key of a call is made of the run, its newest save, the tool and the arguments, or of the model's id of the call
+where it is given (`send_mail.for_call(call_id)`): the same in another process that goes on from the same save.
 """
 
 from agentmem.checkpoint.guard.calls import Guard, Guarded

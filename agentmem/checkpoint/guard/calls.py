@@ -121,6 +121,7 @@ class Guard:
     ) -> Guarded:
         held = copied(arguments, "arguments")[0]
         with self._lock:
+            self._latest()  # what is owed is recorded first: it may be this very call
             given = key or self._key(tool, held, call_id)
             for _ in range(3):
                 last = self._settled(given, tool, check, honours_key)
@@ -146,7 +147,7 @@ class Guard:
 
     def _settled(self, key: str, tool: str, check: Look | None, honours_key: bool) -> Call | None:
         """The newest attempt, after every doubt about calls of this tool was settled. Raises InDoubt."""
-        if key in self._here and key not in self._owed:
+        if key in self._here:
             raise ConflictError(f"the call {key} of {tool} is being made in this process just now")
         for call in list(self._latest().values()):
             if call.tool != tool or not self._open(call) or (honours_key and call.key != key):
@@ -181,6 +182,7 @@ class Guard:
             except SaveError as unsaved:
                 self._owed[call.key] = call
                 if error is None:
+                    self._uncount(call)  # to make it again is to ask for this result
                     raise ResultNotRecorded(unsaved, call, guarded.result) from unsaved
                 error.add_note(f"agentmem: the failed attempt at {call.tool} was not recorded: {unsaved}")
 

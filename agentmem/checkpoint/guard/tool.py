@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 from agentmem.checkpoint.guard.doubt import Look
 
 if TYPE_CHECKING:
-    from agentmem.checkpoint.guard.calls import Guard
+    from agentmem.checkpoint.guard.calls import Guard, Guarded
 
 P = ParamSpec("P")
 R = TypeVar("R")

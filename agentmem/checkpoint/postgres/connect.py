@@ -126,7 +126,7 @@ class Link:
                     if until is None:
                         until = now + self._retry
                     if (lost and not self.made and error.sqlstate not in _STARTING) or now + pause > until:
-                        tried = f"; tried for {self._retry:.0f} s" if self.made else ""
+                        tried = f"; tried for {self._retry:.0f} s" if self.made and self._retry >= 1 else ""
                         raise Unreachable(f"{self.shown}: cannot be reached: {one_line(error)}{tried}") from None
                     again = True
                     self._sleep(pause)

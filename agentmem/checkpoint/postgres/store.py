@@ -20,7 +20,6 @@ T = TypeVar("T")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _ERRNO = {"53100": errno.ENOSPC, "53200": errno.ENOMEM, "58030": errno.EIO, "55P03": errno.EBUSY,
           "42501": errno.EACCES, "25006": errno.EROFS}  # fmt: skip
-_NO_TABLE = ("42P01", "3F000")
 _SET = ", ".join(f"{name} = excluded.{name}" for name in NEWEST[1:])
 
 
@@ -50,7 +49,8 @@ class PostgresStore(DatabaseStore):
         self.tables = tables.prefix(schema)
         self._link = Link(address, WRITING, retry=retry)
         self.address = self._link.shown
-        self._prepared = 0
+        self._there = self._prepared = 0
+        """By which connection, by its number, the tables were found to be there, and this session made ready to save."""
 
     def close(self) -> None:
         self._link.close()
@@ -73,13 +73,16 @@ class PostgresStore(DatabaseStore):
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         def work(connection: psycopg.Connection[Any], again: bool) -> list[Row]:
+            if self._there != self._link.made:
+                if not tables.version(connection, self.schema, self.address):
+                    return []
+                self._there = self._link.made
             return connection.execute(_sql(sql), values).fetchall()
 
         try:
             return self._link.do(work)
         except driver().Error as error:
-            if error.sqlstate in _NO_TABLE:
-                return []
+            self._there = 0
             raise CheckpointError(f"{self.address}: cannot be read: {one_line(error)}") from None
 
     def _change(self, what: str, work: Callable[[Ask, bool], T]) -> T:

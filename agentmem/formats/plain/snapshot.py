@@ -105,66 +105,6 @@ class SnapshotReader:
         self._version(rest, items, at, keep=True)
         return True
 
-    # -- bytes -> messages ----------------------------------------------------------------------------------------
-
-    def _parse(self, data: bytes) -> tuple[dict[str, Any], list[Item]]:
-        text = data.removeprefix(b"\xef\xbb\xbf").strip(b"\0" + _SPACE)
-        try:
-            if text.startswith(b"["):
-                return {}, self._items(msgspec.json.decode(text, type=list[msgspec.Raw]))
-            body = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        except msgspec.ValidationError:
-            raise Unreadable(f"{self._path}: JSON, but no object and no list") from None
-        except (msgspec.DecodeError, RecursionError) as error:
-            return self._parse_odd(text, str(error))
-        for key in LIST_KEYS:
-            raw = body.pop(key, None)
-            if raw is None:
-                continue
-            rest = {name: _value(value) for name, value in body.items()}
-            try:
-                return rest, self._items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
-            except msgspec.ValidationError:
-                kind = type(_value(raw)).__name__
-                self.draft.problem(key, f"{key} is no list but {kind}")
-                return rest, []
-        return {name: _value(value) for name, value in body.items()}, []
-
-    def _parse_odd(self, text: bytes, why: str) -> tuple[dict[str, Any], list[Item]]:
-        """What the strict parser refuses: NaN, lone surrogates, a second value behind the first, half a file."""
-        loose = text.decode("utf-8", "replace")
-        try:
-            value, end = json.JSONDecoder().raw_decode(loose)
-        except (ValueError, RecursionError) as error:
-            cut = not isinstance(error, json.JSONDecodeError) or "Unterminated" in error.msg
-            if isinstance(error, json.JSONDecodeError) and not cut and error.pos < len(loose):
-                raise NotYet(f"{self._path}: not JSON at character {error.pos}: {error.msg}") from None
-            raise NotYet(f"{self._path}: half written or cut: {why}") from None
-        if loose[end:].strip():
-            self.draft.problem(f"byte {len(loose[:end].encode())}", "trailing junk; the first object was used")
-        rest: dict[str, Any] = {}
-        found: list[Any] = []
-        if isinstance(value, list):
-            found = value
-        elif isinstance(value, dict):
-            rest = dict(value)
-            for key in LIST_KEYS:
-                if isinstance(rest.get(key), list):
-                    found = rest.pop(key)
-                    break
-        else:
-            raise Unreadable(f"{self._path}: JSON, but no object and no list")
-        return rest, self._items([encode(item) for item in found])
-
-    def _items(self, raws: Iterable[Any]) -> list[Item]:
-        source = f"history:{self._path}"
-        out = []
-        for raw in raws:
-            data = bytes(raw)
-            key = xxhash.xxh3_64_intdigest(data)
-            out.append(Item(data, source, key, len(data), key=key))
-        return out
-
     # -- versions -------------------------------------------------------------------------------------------------
 
     def _restore(self) -> None:

@@ -12,6 +12,7 @@ from agentmem.tape import Edit, Tape, content_key
 GOAL_NAMES = ("goal", "task", "objective")
 _GOAL = KINDS.index("goal")
 _CARRIERS = frozenset(KINDS.index(kind) for kind in ("system", "user", "summary", "plan", "fact", "note", "other"))
+_MAY_CARRY = _CARRIERS | {_GOAL}
 _LONGEST = 200_000
 """Longer pieces are not searched for the goal."""
 _SHORTEST = 12
@@ -77,21 +78,29 @@ class GoalWalk:
     def _advance(self, place: Place, edits: Iterable[Edit], n: int) -> None:
         lost = place.ident < 0
         for edit in edits:
-            fresh = any(self.carries(ident) for ident in edit.new)
-            end = edit.position + len(edit.gone)
-            if not lost and edit.position <= place.index < end:
-                lost = True
             if lost:
-                continue
+                break
             if edit.position > place.index:
-                if fresh:
+                if self._any(edit.new):
                     lost = True
-                    continue
-                place.after += self._weight(edit.new) - self._weight(edit.gone)
+                elif edit.gone:
+                    place.after += self._weight(edit.new) - self._weight(edit.gone)
+                else:
+                    place.after += self._weight(edit.new)
+            elif place.index < edit.position + len(edit.gone):
+                lost = True
             else:
                 place.index += len(edit.new) - len(edit.gone)
         if lost:
             self._find(place, n, any(edit.new or edit.gone for edit in edits))
+
+    def _any(self, ids: Iterable[int]) -> bool:
+        """Whether one of them carries the goal."""
+        kinds, keys = self._tape.kinds, self._tape.keys
+        for ident in ids:
+            if (kinds[ident] in _MAY_CARRY or keys[ident] in self._keys) and self.carries(ident):
+                return True
+        return False
 
     def _find(self, place: Place, n: int, changed: bool) -> None:
         if not changed and place.ident < 0:
@@ -109,11 +118,14 @@ class GoalWalk:
         place.after = 0
 
     def _any_new(self, n: int) -> bool:
-        return any(self.carries(ident) for edit in self._tape.edits(n) for ident in edit.new)
+        return any(self._any(edit.new) for edit in self._tape.edits(n))
 
     def _weight(self, ids: Iterable[int]) -> int:
-        tokens = self._tape.tokens
-        return sum(tokens[ident] for ident in ids if tokens[ident] > 0)
+        tokens, total = self._tape.tokens, 0
+        for ident in ids:
+            if tokens[ident] > 0:
+                total += tokens[ident]
+        return total
 
     def carries(self, ident: int) -> bool:
         """Whether the goal, or a declared goal in its place, stands in that piece."""

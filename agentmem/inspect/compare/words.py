@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from agentmem.formats.fields import SHORTEST
 
@@ -33,6 +34,7 @@ def leaf(name: str) -> str:
     return name.rpartition(".")[2].partition("[")[0]
 
 
+@lru_cache(maxsize=4096)
 def root(name: str) -> str:
     """`plan` of `plan[2]`, `facts` of `facts.port`."""
     return re.split(r"[.\[]", name, maxsplit=1)[0]

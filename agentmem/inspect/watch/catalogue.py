@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentmem.formats.source import Unreadable
-from agentmem.inspect.discover import LIVE_SECONDS, NoRuns, describe, expand, nothing, places
+from agentmem.inspect.discover import LIVE_SECONDS, NoRuns, describe, expand, is_address, nothing, places, postgres
+from agentmem.inspect.watch.servers import Servers
 from agentmem.model import RunInfo, RunStatus
 
 Stamp = tuple[int, int, int, int]
@@ -22,7 +23,8 @@ def name_of(info: RunInfo) -> str:
 
 @dataclass(slots=True)
 class _File:
-    path: Path
+    path: Path | str
+    """A text is the address of a database on a server."""
     stamp: Stamp
     names: tuple[str, ...] | None = None
     """Of its runs; None: not described yet."""
@@ -43,6 +45,10 @@ class Catalogue:
         """As known by now, by the same names."""
         self.problem = ""
         """What is wrong with a target, in one line."""
+        self._stores = Servers()
+
+    def close(self) -> None:
+        self._stores.close()
 
     @property
     def waiting(self) -> bool:
@@ -119,11 +125,18 @@ class Catalogue:
             self.problem = nothing(self._targets)
         return changed
 
-    def _list(self) -> Iterator[tuple[str, tuple[Path, Stamp]]]:
+    def _list(self) -> Iterator[tuple[str, tuple[Path | str, Stamp]]]:
         """(absolute path, (path, stamp)) of every file, each file once."""
         seen: set[tuple[int, int]] = set()
         problems = []
-        for found in ([expand(target) for target in self._targets] if self._targets else [places(Path.cwd())]):
+        for address in (target for target in self._targets if is_address(target)):
+            try:
+                yield postgres().place(address), (address, self._stores.stamp(address))
+            except Unreadable as error:
+                problems.append(str(error))
+                yield from self._standing(address)
+        files = [expand(target) for target in self._targets if not is_address(target)]
+        for found in (files if self._targets else [places(Path.cwd())]):
             try:
                 for path in found:
                     try:
@@ -132,13 +145,19 @@ class Catalogue:
                         continue  # gone since it was listed
                     if (status.st_dev, status.st_ino) not in seen:
                         seen.add((status.st_dev, status.st_ino))
-                        stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+                        stamp = _with_log(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
                         yield os.path.abspath(path), (path, stamp)
             except (NoRuns, Unreadable) as error:
                 problems.append(str(error))
             except OSError as error:
                 problems.append(f"{error.filename}: {(error.strerror or 'cannot be read').lower()}")
         self.problem = "; ".join(problems)
+
+    def _standing(self, address: str) -> Iterator[tuple[str, tuple[Path | str, Stamp]]]:
+        """A server that is away for a while: what was known of it stays."""
+        for path, file in self._files.items():
+            if file.path == address:
+                yield path, (file.path, file.stamp)
 
     def _moved(self, file: _File, at: float) -> bool:
         """The file changed: known without reading it."""
@@ -186,7 +205,7 @@ class Catalogue:
         for path in paths:
             base = path.removesuffix(".steps.jsonl") + ".json" if path.endswith(".steps.jsonl") else path
             file = self._files.get(os.path.abspath(base))
-            if file is None:
+            if file is None or isinstance(file.path, str):
                 unknown = True
                 continue
             try:
@@ -205,15 +224,31 @@ class Catalogue:
 
     def folders(self) -> set[Path]:
         """The folders whose changes tell of new runs, and those of the files that there are."""
-        folders = {Path(path).parent for path in self._files}
+        folders = {Path(path).parent for path, file in self._files.items() if isinstance(file.path, Path)}
         for target in self._targets or ("runs",):
+            if is_address(target):
+                continue
             path = Path(os.path.abspath(target))
-            folders.update({path.parent} if path.is_file() else {path, path / "runs", path.parent})
+            if not path.is_file():
+                folders.update((path, path / "runs"))
+            # Of a place that is not there yet the nearest folder above it tells when it comes.
+            folders.add(next(above for above in path.parents if above.is_dir()))
         return folders
 
     def paths(self) -> list[str]:
         """The files, the newest change first."""
         return sorted(self._files, key=lambda path: -self._files[path].stamp[3])
+
+
+def _with_log(path: Path, stamp: Stamp) -> Stamp:
+    """A database that is written through a log changes there first."""
+    if path.name.endswith((".db", ".sqlite", ".sqlite3")):
+        try:
+            log = os.stat(f"{path}-wal")
+        except OSError:
+            return stamp
+        return (*stamp[:2], stamp[2] + log.st_size, max(stamp[3], log.st_mtime_ns))
+    return stamp
 
 
 def _enriched(info: RunInfo, before: RunInfo | None) -> RunInfo:

@@ -209,7 +209,7 @@ class Follower:
                     messages.append(item)
                 item = self.inbox.get_nowait()
         except queue.Empty:
-            pass
+            pass  # everything that waited was taken
         now = time.monotonic()
         if changed:
             self.poll.moved(now)

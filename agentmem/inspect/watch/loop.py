@@ -16,6 +16,7 @@ from agentmem.inspect.open import Opened, open_info
 from agentmem.inspect.watch.answers import Ask, answer, newest
 from agentmem.inspect.watch.catalogue import Catalogue
 from agentmem.inspect.watch.follow import Follower, Watcher
+from agentmem.inspect.watch.servers import Wakes
 from agentmem.inspect.watch.told import Emit, Progress, RunChanged, RunsChanged, Trouble
 from agentmem.model import Run
 
@@ -56,6 +57,7 @@ class Watch:
         self._keeper: MemoryKeeper | HistoryStore = HistoryStore(store_path()) if history else MemoryKeeper()
         self._follower = Follower(watcher)
         self._catalogue = Catalogue(targets)
+        self._wakes = Wakes(targets, self._follower.inbox.put)
         self._chosen: str | None = None
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._retry = 0.0
@@ -68,6 +70,8 @@ class Watch:
         self._told_trouble = ""
         self._told_runs: object = None
         self._look_due = 0.0
+        self._dirty = True
+        """The list of runs may be another than the one told."""
 
     # -- from any thread ------------------------------------------------------------------------------------------
 
@@ -91,20 +95,21 @@ class Watch:
 
     def run(self, emit: Emit, stop: threading.Event) -> None:
         """Until `stop` is set."""
-        status, told, dirty = time.monotonic(), 0.0, True
+        status, told = time.monotonic(), 0.0
+        self._wakes.start()
         try:
             while not stop.is_set():
                 now = time.monotonic()
                 if now >= self._look_due:
-                    dirty |= self._look(now, emit)
+                    self._look(now)
                 if self._catalogue.waiting:
-                    dirty |= self._catalogue.work(WORK_SECONDS)
+                    self._dirty |= self._catalogue.work(WORK_SECONDS)
                 if self._chosen is None and (first := self._catalogue.first()) is not None:
                     self._set(first, emit)
-                if dirty and now - told >= RUNS_SECONDS:
-                    told, dirty = now, False
+                if self._dirty and now - told >= RUNS_SECONDS:
+                    told, self._dirty = now, False
                     self._tell_runs(emit)
-                changed, messages = self._follower.next(self._longest(dirty))
+                changed, messages = self._follower.next(self._longest())
                 if stop.is_set():
                     return
                 for message in newest(messages):
@@ -112,29 +117,30 @@ class Watch:
                 if changed:
                     self._retry = min(self._retry, FIRST_RETRY)
                 if changed or self._retry:
-                    dirty |= self._changed(changed, emit)
+                    self._changed(changed, emit)
                 if now - status >= STATUS_SECONDS:
                     status = now
                     self._refresh(emit, quiet=True)
                 self._tell_trouble(emit)
         finally:
+            self._wakes.stop()
+            self._catalogue.close()
             self._follower.close()
             self._keeper.close()
 
-    def _longest(self, dirty: bool) -> float:
+    def _longest(self) -> float:
         """How long nothing may come before the loop goes on."""
         if self._catalogue.waiting:
             return 0.0
-        longest = RUNS_SECONDS if dirty else IDLE_SECONDS
+        longest = RUNS_SECONDS if self._dirty else IDLE_SECONDS
         return min(longest, self._retry) if self._retry else longest
 
-    def _look(self, now: float, emit: Emit) -> bool:
+    def _look(self, now: float) -> None:
         began = time.monotonic()
-        changed = self._catalogue.look(self._chosen)
+        self._dirty |= self._catalogue.look(self._chosen) or not len(self._catalogue)
         cost = time.monotonic() - began
         self._look_due = now + min(max(LOOK_SECONDS, LOOK_SHARE * cost), SLOWEST_LOOK)
         self._plan()
-        return changed or not len(self._catalogue)
 
     def _plan(self) -> None:
         opened = self._open.get(self._chosen or "")
@@ -144,6 +150,7 @@ class Watch:
             paths.insert(0, os.path.abspath(opened.run.path))
             folders.update(Path(folder).absolute() for folder in opened.watched())
         ledgers = [path.removesuffix(".json") + ".steps.jsonl" for path in paths[:1] if path.endswith(".json")]
+        ledgers += [f"{path}-wal" for path in paths[:1] if path.endswith((".db", ".sqlite", ".sqlite3"))]
         self._follower.plan(folders, [*paths[:1], *ledgers, *paths[1:]])
 
     # -- the chosen run -------------------------------------------------------------------------------------------
@@ -161,16 +168,15 @@ class Watch:
         self._plan()
         self._refresh(emit)
 
-    def _changed(self, changed: set[str], emit: Emit) -> bool:
+    def _changed(self, changed: set[str], emit: Emit) -> None:
         """Paths changed: the chosen run is looked at first, then the rows of the others."""
         self._refresh(emit)
-        if not changed:
-            return False
-        dirty, unknown = self._catalogue.changed(changed)
-        if unknown:
-            # Something appeared or went: look through soon, but not once an event.
-            self._look_due = min(self._look_due, time.monotonic() + FIRST_RETRY)
-        return dirty
+        if changed:
+            dirty, unknown = self._catalogue.changed(changed)
+            self._dirty |= dirty
+            if unknown:
+                # Something appeared or went: look through soon, but not once an event.
+                self._look_due = min(self._look_due, time.monotonic() + FIRST_RETRY)
 
     def _refresh(self, emit: Emit, quiet: bool = False) -> None:
         """Look at the chosen run; tell it if it changed. What goes wrong is said, and looked at again."""
@@ -239,6 +245,7 @@ class Watch:
         steps = sum(not step.open for lane in run.lanes for step in lane.steps)
         at = {} if run.changed_at is None else {"at": run.changed_at}
         assert self._chosen is not None
+        self._dirty = True
         self._catalogue.learn(
             self._chosen, id=run.id, status=run.status, steps=steps, goal=run.goal, model=run.model, **at
         )

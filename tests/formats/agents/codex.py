@@ -118,3 +118,8 @@ def shape(draft: RunDraft) -> object:
         lanes.append((lane.id, lane.kind, lane.spawned_by, lane.name, steps, prompt(lane, len(lane.steps) + 1)))
     problems = sorted((problem.where, problem.what) for problem in draft.problems)
     return draft.id, draft.goal, draft.window, draft.model, draft.finished, lanes, problems, draft.counts
+
+
+TURN = (user("Grind the corn."), event("user_message", message="Grind the corn."), thought(), call("a", cmd="ls"),
+        count(100, 100), result("a", "mill.py"), said("Ground."), count(150, 250))  # fmt: skip
+CHILD = "019d0000-0001-7000-8000-000000000002"

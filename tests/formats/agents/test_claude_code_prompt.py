@@ -290,7 +290,11 @@ def test_without_a_request_the_words_behind_a_command_are_the_goal(tmp_path: Pat
     work.user("<command-name>/tides</command-name>\n<command-args>translate the tables</command-args>")
     work.user("Split the work and go on.", isMeta=True)
     work.answer("Yes.")
-    assert run_from(work, tmp_path).goal == "translate the tables"
+    work.user("Now print them.")
+    work.answer("Printed.")
+    run = run_from(work, tmp_path)
+    assert run.goal == "translate the tables"
+    assert [step.goal for step in run.main.steps] == ["present", "present"]
 
 
 def test_a_local_command_with_arguments_is_no_goal(tmp_path: Path) -> None:
@@ -306,7 +310,24 @@ def test_a_session_that_begins_with_a_summary_takes_its_request_for_the_goal(tmp
     work = session()
     work.user(f"{SUMMARY}\n1. Primary Request and Intent:\n   Translate the tide tables.\n2. Key Technical Concepts:\n")
     work.answer("Yes.")
-    assert draft_of(work, tmp_path).goal == "Translate the tide tables."
+    work.user("Go on.")
+    work.answer("More.")
+    run = run_from(work, tmp_path)
+    assert run.goal == "Translate the tide tables."
+    assert [step.goal for step in run.main.steps] == ["last", "present"]
+
+
+def test_a_session_whose_beginning_is_missing_takes_the_goal_that_a_summary_tells(tmp_path: Path) -> None:
+    work = session()
+    work.user("Go on.")
+    work.lines[0]["parentUuid"] = work.uuid()
+    work.answer("Yes.")
+    work.line("system", subtype="away_summary", content="Goal: print the tide tables. Next action: proof-read.")
+    work.user("And now?")
+    work.answer("More.")
+    run = run_from(work, tmp_path)
+    assert run.goal == "print the tide tables."
+    assert [step.goal for step in run.main.steps] == ["unknown", "unknown"], "it was told, and stood in no prompt seen"
 
 
 def test_a_summary_for_somebody_away_is_kept_as_notes(tmp_path: Path) -> None:
@@ -327,3 +348,43 @@ def test_what_is_not_in_the_file_is_said_and_not_counted(tmp_path: Path) -> None
     run = run_from(work, tmp_path)
     assert run.unknown == ("system prompt", "tool schemas") and run.provenance == "reconstructed"
     assert run.main.steps[0].tokens.fixed in (0, None) and run.main.steps[0].tokens.prompt == -(-len(GOAL) // 4)
+
+
+def test_an_emptied_conversation_is_a_recorded_rewind(tmp_path: Path) -> None:
+    work = session()
+    work.user(GOAL)
+    work.does("", "Bash", LONG, command="cat a")
+    work.head = None
+    work.user("<command-name>/clear</command-name>")
+    work.user("Something else.")
+    work.answer("Yes.")
+    run = run_from(work, tmp_path)
+    boundary = run.main.steps[1].boundary
+    assert boundary is not None and (boundary.kind, boundary.recorded) == ("rewind", True)
+    assert {drop.recorded for drop in run.main.steps[1].drops} == {True} and not run.problems
+
+
+def test_lines_that_a_compaction_writes_again_are_back_in_the_prompt(tmp_path: Path) -> None:
+    work = session()
+    work.user(GOAL)
+    work.does("", "Bash", LONG, command="cat a")
+    work.does("", "Bash", "kept", command="cat b")
+    kept = [dict(line) for line in work.lines[-2:]]
+    work.compact(SUMMARY)
+    for line in kept:
+        line["parentUuid"] = work.head
+        work.lines.append(line)
+        work.head = line["uuid"]
+    work.user("Go on.")
+    work.answer("Yes.")
+    draft = draft_of(work, tmp_path)
+    assert heads(draft.main, 3) == [SUMMARY[:40], 'Bash {"command":"cat b"}', "kept", "Go on."]
+    assert len(draft.main.steps) == 3 and not draft.problems
+
+
+def test_what_only_the_transcript_shows_is_in_no_prompt(tmp_path: Path) -> None:
+    work = session()
+    work.user(GOAL)
+    work.user("for the eye only", isVisibleInTranscriptOnly=True)
+    work.answer("Yes.")
+    assert heads(draft_of(work, tmp_path).main, 1) == [GOAL[:40]]

@@ -116,7 +116,7 @@ def test_an_old_compaction_keeps_the_newest_user_messages_and_the_summary(tmp_pa
         compacted("The corn is weighed."), said("Now the stones."),
     )  # fmt: skip
     step = opened.run.main.steps[3]
-    assert [segment.kind for segment in step.prompt] == ["system", "system", "goal", "user", "user", "summary"]
+    assert [segment.kind for segment in step.prompt] == ["system", "goal", "user", "user", "summary"]
     wide = run_of(
         tmp_path, *OPEN, said("Which corn?"), user(long + long), said("Then."), compacted("Weighed."), said("Now."),
     )  # fmt: skip
@@ -149,6 +149,36 @@ def test_a_rollback_takes_the_last_turns_out(tmp_path: Path) -> None:
     assert [field.value for field in last.fields] == ["Dress the stones"]
 
 
+def test_a_rollback_takes_what_the_agent_put_before_the_turn_as_well_but_never_the_start(tmp_path: Path) -> None:
+    words = {"type": "input_text", "text": "<model_switch>m</model_switch>"}
+    switch = item("message", role="developer", content=[words])
+    turns = [*OPEN, said("a1"), switch, user("two"), said("a2")]
+    one = run_of(tmp_path, *turns, event("thread_rolled_back", num_turns=1), user("three"), said("a3"))
+    assert [segment.head for segment in one.run.main.steps[-1].prompt][2:] == ["Grind the corn.", "a1", "three"]
+    all_ = run_of(tmp_path, *turns, event("thread_rolled_back", num_turns=9), user("three"), said("a3"))
+    assert [segment.kind for segment in all_.run.main.steps[-1].prompt] == ["system", "system", "user"]
+
+
+def test_tokens_told_in_a_record_of_their_own_count_where_no_report_does(tmp_path: Path) -> None:
+    def told(tokens: int) -> dict[str, object]:
+        return record("token_usage_record", {"response_id": "r", "usage": {"input_tokens": tokens, "output_tokens": 2}})
+
+    opened = run_of(
+        tmp_path, *OPEN, call("a", cmd="ls"), told(100), result("a", "x"), said("Ground."), count(170, 270), told(999)
+    )
+    assert [step.usage and step.usage.prompt for step in opened.run.main.steps] == [100, 170]
+
+
+def test_items_appended_in_one_record_are_items(tmp_path: Path) -> None:
+    long = "corn " * 60
+    items = [user("Grind.")["payload"], call("a", cmd="ls")["payload"], {"type": "trae_extra_info"},
+             result("a", long)["payload"], said(long)["payload"]]  # fmt: skip
+    opened = run_of(tmp_path, meta(), record("history_mutation", {"operation": "append", "items": items}))
+    assert [len(step.attempts) for step in opened.run.main.steps] == [1, 0]
+    assert opened.text(opened.run.main.steps[1].prompt[-1]) == long
+    assert not opened.run.problems
+
+
 def test_reasoning_of_earlier_turns_leaves_and_explains_a_small_fall_but_no_large_one(tmp_path: Path) -> None:
     def turns(after: int) -> tuple[str | None, list[tuple[str, int]]]:
         opened = run_of(
@@ -162,6 +192,29 @@ def test_reasoning_of_earlier_turns_leaves_and_explains_a_small_fall_but_no_larg
 
     assert turns(9_700) == ("prune", [("trimmed", 1)]), "the last reasoning was in no prompt"
     assert turns(5_000)[0] == "unexplained", "more went than the reasoning that was reported"
+
+
+@pytest.mark.parametrize(("after", "kind"), [(19_603, "prune"), (9_000, "unexplained")])
+def test_what_a_search_of_the_provider_brought_counts_once(tmp_path: Path, after: int, kind: str) -> None:
+    search = item("web_search_call", id="ws", status="completed", action={"type": "search", "query": "corn"})
+    opened = run_of(
+        tmp_path, *OPEN, call("a", cmd="ls"), count(18_686, 18_686), result("a", "x"),
+        thought(), search, thought(), call("b", cmd="ls"), count(23_414, 42_100), result("b", "x"),
+        said("Ground."), count(after, 42_100 + after),
+    )  # fmt: skip
+    boundary = opened.run.main.steps[2].boundary
+    assert len(opened.run.main.steps) == 3 and boundary is not None and boundary.kind == kind
+
+
+def test_where_only_lifetime_totals_are_reported_a_call_is_what_they_grew_by(tmp_path: Path) -> None:
+    def total(tokens: int) -> dict[str, object]:
+        return event("token_count", info={"total_token_usage": {"input_tokens": tokens, "output_tokens": 5}})
+
+    opened = run_of(
+        tmp_path, *OPEN, call("a", cmd="ls"), total(100), result("a", "x"), call("b", cmd="ls"), total(250),
+        total(250), result("b", "x"), said("Ground."), total(430),
+    )  # fmt: skip
+    assert [step.usage and step.usage.prompt for step in opened.run.main.steps] == [None, 150, 180]
 
 
 def test_a_fall_of_usage_that_nothing_records_is_unexplained(tmp_path: Path) -> None:

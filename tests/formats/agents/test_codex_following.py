@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import os
 import random
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -19,27 +18,22 @@ from agentmem.formats.agents.codex.rollout import RolloutReader
 from agentmem.formats.reader import Reader
 from agentmem.inspect.open import open_run
 from tests.formats.agents.codex import (
+    CHILD,
     IDENT,
     NAME,
-    call,
-    count,
+    TURN,
     event,
     lines,
     meta,
     prompt,
     reader,
     record,
-    result,
     said,
     shape,
     thought,
     user,
     write,
 )
-
-TURN = (user("Grind the corn."), event("user_message", message="Grind the corn."), thought(), call("a", cmd="ls"),
-        count(100, 100), result("a", "mill.py"), said("Ground."), count(150, 250))  # fmt: skip
-CHILD = "019d0000-0001-7000-8000-000000000002"
 
 
 @pytest.fixture
@@ -183,55 +177,6 @@ def test_without_the_extra_a_compressed_file_says_what_to_install(
         reader(packed)
 
 
-def test_a_subagent_is_a_lane_of_its_parent_when_its_file_appears(tmp_path: Path) -> None:
-    spawn = [call("s", "spawn_agent", message="Count the sacks."), result("s", f'{{"agent_id":"{CHILD}"}}'),
-             event("collab_agent_spawn_end", call_id="s", new_thread_id=CHILD, new_agent_nickname="Hero")]  # fmt: skip
-    path = write(tmp_path, meta(), user("Grind."), *spawn)
-    made = reader(path)
-    assert list(made.draft.lanes) == ["main"]
-    name = f"rollout-2026-04-01T08-01-00-{CHILD}.jsonl"
-    head = meta(CHILD, source={"subagent": {"thread_spawn": {"parent_thread_id": IDENT, "depth": 1}}})
-    child = write(tmp_path, head, user("Count the sacks."), said("Nine."), name=name)
-    assert made.refresh()
-    lane = made.draft.lanes[CHILD]
-    assert (lane.kind, lane.spawned_by, lane.name) == ("subagent", ("main", 1), "Hero")
-    assert len(lane.steps) == 1 and made.draft.goal == "Grind." and made.draft.id == IDENT
-    with child.open("ab") as file:
-        file.write(lines(user("And the empty ones?"), said("Two.")))
-    assert made.refresh() and len(lane.steps) == 2
-    opened = open_run(str(path))
-    assert [step.goal for step in opened.run.lane(CHILD).steps] == ["last", "present"]
-
-
-def test_a_fork_begins_with_its_parents_history_and_counts_only_its_own_calls(root: Path) -> None:
-    folder = root / "sample_runs" / "codex"
-    draft = reader(next(folder.glob("rollout-2026-03-02T09-14-25-*.jsonl"))).draft
-    steps = draft.main.steps
-    assert [step.calls[0].arguments if step.calls else None for step in steps] == ['{"cmd":"cat > README.md"}', None]
-    boundary = steps[0].boundary
-    assert boundary is not None and boundary.kind == "fork" and boundary.recorded
-    heads = [head for _, head in prompt(draft.main, 1)]
-    assert any(head and head.startswith("Another language model") for head in heads)
-    assert heads[-1] == "Write the README instead."
-    assert all(step.usage is not None for step in steps)
-
-
-def test_a_fork_whose_turns_have_plain_names_ends_its_copy_by_the_clock(tmp_path: Path) -> None:
-    parent, forked = "parent-thread", "forked-thread"
-    copied = [record("session_meta", {"id": parent}, 60), *({**each, "timestamp": "2026-04-01T08:01:00.200Z"}
-              for each in TURN)]  # fmt: skip
-    own = [{**each, "timestamp": "2026-04-01T08:01:30.000Z"} for each in (user("Sift."), said("Sifted."))]
-    head = record("session_meta", {"id": forked, "forked_from_id": parent, "cwd": "/srv/mill"}, 60)
-    draft = reader(write(tmp_path, head, *copied, *own)).draft
-    assert draft.id == forked and len(draft.main.steps) == 1
-    assert len(prompt(draft.main, 1)) == 5, "reasoning of the copied turn is not sent again"
-
-
-def test_another_head_in_the_middle_is_said(tmp_path: Path) -> None:
-    draft = reader(write(tmp_path, meta(), *TURN, meta("someone-else"), meta())).draft
-    assert [problem.what for problem in draft.problems] == ["the head of another thread, someone-else"]
-
-
 def told(sort: str, **more: Any) -> dict[str, Any]:
     return event("item_completed", thread_id=IDENT, item={"type": sort, "id": "i", **more})
 
@@ -353,12 +298,6 @@ def test_a_row_of_the_list_is_made_from_head_and_tail(tmp_path: Path) -> None:
     info = FORMAT.peek(path)
     assert (info.id, info.goal, info.model, info.status) == (IDENT, "Grind the corn.", "gpt-5.3-codex", "ended")
     assert FORMAT.peek(write(tmp_path, meta(), *TURN, event("task_complete"))).status == "unknown", "it may go on"
-
-
-def test_a_copy_beside_the_file_is_no_child(kiln: Path, tmp_path: Path) -> None:
-    shutil.copy(kiln, tmp_path / kiln.name)
-    draft = reader(tmp_path / kiln.name).draft
-    assert list(draft.lanes) == ["main"], "its child's file is not there"
 
 
 def test_the_sample_tells_its_story(kiln: Path) -> None:

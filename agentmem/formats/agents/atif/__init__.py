@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentmem.formats.agents.atif.reader import AtifReader, ident_of
-from agentmem.formats.agents.atif.steps import parts_of, source_of
+from agentmem.formats.agents.atif.steps import parts_of, source_of, task_span
 from agentmem.formats.reader import Format
 from agentmem.formats.rewriting import changed_at, decoded, mapping, newest
 from agentmem.formats.source import NotYet, Unreadable, read_at
@@ -78,7 +78,9 @@ def peek(path: Path) -> RunInfo:
         value = decoded(item)
         steps += source_of(value) == "agent"
         if goal is None and source_of(value) == "user":
-            goal = next((part.text for part in parts_of(value) if part.kind == "user" and part.text), None)
+            asked = next((part.text for part in parts_of(value) if part.kind == "user" and part.text), "")
+            start, end = task_span(asked)
+            goal = asked[start:end] or None
     return RunInfo(
         ident, str(path), AtifReader.NAME, at, "unknown", None if reading.cut else steps, goal,
         name if isinstance(name, str) else None, model if isinstance(model, str) else None,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentmem.formats.agents.atif.steps import got_of, parts_of, references, said_of, source_of, usage_of_step
+from agentmem.formats.agents.atif.steps import (
+    got_of,
+    parts_of,
+    references,
+    said_of,
+    source_of,
+    task_span,
+    usage_of_step,
+)
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.rewriting import call_of, decoded, keep_only, mapping, piece_of, where_of
 from agentmem.formats.times import seconds
@@ -14,8 +21,6 @@ from agentmem.formats.versions import Item
 from agentmem.model import Boundary, Kind
 from agentmem.tape import Piece
 
-_TASK = re.compile(r"Task Description:\s*\n(.+?)\n\s*\n?Current terminal state", re.DOTALL)
-"""Where the task stands in the first request of Terminus."""
 StepsOf = Callable[[LaneDraft, Mapping[str, Any]], tuple[str, list[Item]] | None]
 
 
@@ -143,10 +148,10 @@ class Feeder:
         for number, part in enumerate(parts_of(value)):
             if part.kind == "thinking" and source == "agent":
                 continue
-            if source == "user" and part.kind == "user" and part.text and self.goal is None:
-                found = _TASK.search(part.text)
-                start, end = found.span(1) if found else (0, len(part.text))
-                self.goal = part.text[start:end].strip() or None
+            start, end = task_span(part.text or "")
+            asked = (part.text or "")[start:end].strip()
+            if source == "user" and part.kind == "user" and part.text and self.goal in (None, asked):
+                self.goal = asked or None
                 kinds: tuple[tuple[int, int, Kind], ...] = (
                     (0, start, "user"), (start, end, "goal"), (end, len(part.text), "user"),
                 )  # fmt: skip

@@ -171,5 +171,9 @@ class AtifReader(WholeReader):
 
 
 def ident_of(path: Path) -> str:
-    """The trial's name in a job folder, else the file's."""
-    return path.parent.parent.name if path.parent.name == "agent" else path.name.removesuffix(".json")
+    """The trial's name in a job folder, with the file's where it is not the first; else the file's."""
+    name = path.name.removesuffix(".json")
+    if path.parent.name != "agent":
+        return name
+    trial = path.parent.parent.name
+    return trial if name == "trajectory" else f"{trial}/{name}"

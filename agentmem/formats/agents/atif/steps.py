@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from agentmem.formats.rewriting import decoded, mapping
 from agentmem.formats.versions import Item
 from agentmem.model import Kind, Usage
 
+_TASK = re.compile(r"Task Description:\s*\n(.+?)\n\s*\n?Current terminal state", re.DOTALL)
+"""Where the task stands in the first request of Terminus."""
 _RULE = "prompt tokens, cached included"
 HANDOFF = "Here are the answers the other agent provided."
 """First words of what Terminus tells the next agent after a compaction; ASKED are those of the request before."""
@@ -78,6 +81,12 @@ def _content(content: object, kind: Kind) -> list[Part]:
         elif isinstance(block, Mapping):
             out.append(image(block))
     return out
+
+
+def task_span(text: str) -> tuple[int, int]:
+    """Where the task stands in a request; the whole text where it has no such place."""
+    found = _TASK.search(text)
+    return (0, len(text)) if found is None else found.span(1)
 
 
 def references(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -27,8 +27,6 @@ class About:
         self.session: str | None = None
         self._command: tuple[str, str] | None = None
         """(uuid, arguments) of the first slash command, while no request is known."""
-        self._guess: str | None = None
-        """The goal as a summary tells it."""
 
     def learn(self, source: str, entry: Entry, state: LaneState) -> None:
         """A line that stands in its lane now."""
@@ -51,29 +49,29 @@ class About:
         elif line.kind == "user" and draft.goal is None:
             self._goal(entry, state)
         elif line.kind == "system" and line.subtype == "away_summary" and isinstance(line.content, str):
-            self._guess = self._guess or recalled(line.content)
+            self._told(recalled(line.content), state)
         if line.isApiErrorMessage is True:
             parts = pieces_of(entry)
             draft.problem(where, f"the model call failed: {(parts[0].text or '')[:200] if parts else '?'}")
         elif line.subtype == "api_error" and not state.lane.steps:
             draft.problem(where, api_error(line)[:200])
 
-    def settle(self) -> None:
-        """All that is new was read."""
-        if self._draft.goal is None and self._guess is not None:
-            self._draft.set_goal(self._guess, declared=False)
-
     def _goal(self, entry: Entry, state: LaneState) -> None:
         for part in pieces_of(entry):
             text = part.text or ""
             if part.kind == "user" and asked(text) and state.goal_known:
                 self._draft.set_goal(text, declared=False)
-                return
-            if part.kind == "user" and self._command is None and (given := command_arguments(text)):
+            elif part.kind == "user" and self._command is None and (given := command_arguments(text)):
                 self._command = (entry.ident, given)
             elif part.kind == "other" and self._command is not None and entry.parent == self._command[0]:
                 if not text.lstrip().startswith(("<local-command", "Caveat:")):
-                    self._draft.set_goal(self._command[1], declared=False)
-                    state.goal = self._command[1]
+                    self._told(self._command[1], state)
             elif part.kind == "summary":
-                self._guess = self._guess or requested(text)
+                self._told(requested(text), state)
+
+    def _told(self, goal: str | None, state: LaneState) -> None:
+        """The goal, from something else than a request: no later request takes its place."""
+        if goal is not None and self._draft.goal is None:
+            self._draft.set_goal(goal, declared=False)
+            self._draft.goal_unknown = False
+            state.goal, state.goal_known = goal, False

@@ -19,6 +19,8 @@ class Node:
     """It is a request or the first line of a model call: what may begin a branch."""
     group: tuple[str, ...] | None
     """The model call that it belongs to: as a line of the response, or as a result of a call in it."""
+    first: str | None = None
+    """What it followed before it was written again behind another line."""
     ids: tuple[int, ...] = ()
     """Its pieces on the tape of its lane."""
 
@@ -31,15 +33,16 @@ def left_behind(nodes: Mapping[str, Node], leaf: str, trunk: frozenset[str]) -> 
     """
     way: set[str] = set()
     groups: set[tuple[str, ...]] = set()
-    at: str | None = leaf
-    while at is not None and at not in way:
-        node = nodes.get(at)
-        if node is None:
-            break
+    open_: list[str | None] = [leaf]
+    while open_:
+        at = open_.pop()
+        node = nodes.get(at) if at is not None and at not in way else None
+        if node is None or at is None:
+            continue
         way.add(at)
         if node.group is not None:
             groups.add(node.group)
-        at = node.up
+        open_ += [node.first, node.up]
     branch: dict[str, int] = {}
     count = 0
     for ident, node in nodes.items():

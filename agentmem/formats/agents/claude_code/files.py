@@ -123,7 +123,7 @@ def places(folder: Path) -> Iterable[Path]:
                         if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-") and entry.is_file():
                             found[entry.path] = entry.stat().st_mtime
             except OSError:
-                continue
+                continue  # no sessions of that folder are kept there
     return [Path(path) for path in sorted(found, key=lambda path: (-found[path], path))]
 
 
@@ -168,4 +168,4 @@ def _whole_lines(data: bytes, *, cut_head: bool) -> Iterator[Line]:
             try:
                 yield decode(body)
             except (ValueError, msgspec.MsgspecError):
-                continue
+                continue  # a row of the list needs only the lines that can be read

@@ -23,7 +23,7 @@ from agentmem.formats.agents.claude_code.records import (
 from agentmem.formats.draft import Call, Declared, LaneDraft, StepDraft
 from agentmem.formats.messages import Part
 from agentmem.formats.usage import merged, usage_of
-from agentmem.model import Kind, TokenCounter, Where
+from agentmem.model import Boundary, Kind, TokenCounter, Where
 from agentmem.tape import Piece
 
 SHORTEST_GOAL = 12
@@ -269,7 +269,22 @@ class LaneState:
         """The chain ends at this line: whoever resumes the session begins here."""
         self.broken = Break(len(self.lane.tape.live), entry.number, entry.parent)
 
+    def cleared_at(self, entry: Entry) -> None:
+        """The person emptied the conversation."""
+        self.broken = None
+        self.lane.splice(0, len(self.lane.tape.live))
+        self.plan.lost()
+        self.lane.boundary = Boundary("rewind", True, None, None, f"/clear at line {entry.number}")
+
     # -- lines that come twice ------------------------------------------------------------------------------------
+
+    def back(self, node: Node, parent: Node) -> None:
+        """A line that a compaction took out and that was written again behind one that stands."""
+        standing = set(self.lane.tape.live)
+        if node.ids and standing.isdisjoint(node.ids) and not standing.isdisjoint(parent.ids):
+            self.lane.splice(len(self.lane.tape.live), 0, node.ids)
+            self.lane.answered = False
+            node.mark = self.mark
 
     def again(self, entry: Entry, node: Node) -> bool:
         """A line with a uuid that stands already: the last one wins. False if nothing in it differs."""

@@ -54,7 +54,7 @@ def parts_of(line: Line, body: Mapping[str, Any] | None = None) -> list[Part]:
 
 
 def _message(line: Line, body: Mapping[str, Any]) -> list[Part]:
-    if not body:
+    if not body or (line.isVisibleInTranscriptOnly is True and line.isCompactSummary is not True):
         return []
     role = str(line.kind)
     parts = split({"role": role, "content": body.get("content")}).parts
@@ -100,6 +100,11 @@ def _system(line: Line) -> list[Part]:
         meta = mapping(line.microcompactMetadata)
         return [Part("result", CLEARED, ident) for ident in listed(meta.get("compactedToolIds")) if string(ident)]
     return []
+
+
+def is_clear(entry: Entry) -> bool:
+    """Whether it is the command that empties the conversation."""
+    return any("<command-name>/clear<" in (part.text or "") for part in pieces_of(entry))
 
 
 def api_error(line: Line) -> str:

@@ -7,8 +7,8 @@ branches: the file is then read once more, knowing which lines those are.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from agentmem.formats.agents.claude_code.about import About
@@ -16,7 +16,7 @@ from agentmem.formats.agents.claude_code.chain import Node, left_behind
 from agentmem.formats.agents.claude_code.cuts import compact
 from agentmem.formats.agents.claude_code.files import meta_of, subagent_files
 from agentmem.formats.agents.claude_code.lane import LaneState
-from agentmem.formats.agents.claude_code.parts import parts_of, pieces_of
+from agentmem.formats.agents.claude_code.parts import is_clear, parts_of, pieces_of
 from agentmem.formats.agents.claude_code.records import (
     BESIDE,
     CHAINED,
@@ -27,32 +27,19 @@ from agentmem.formats.agents.claude_code.records import (
     read,
     string,
 )
+from agentmem.formats.agents.claude_code.source import Source
 from agentmem.formats.agents.claude_code.spawned import Spawned
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Options
-from agentmem.formats.source import AppendFile, Unreadable
+from agentmem.formats.source import Unreadable
 from agentmem.model import Problem
 from agentmem.tokens import counter
 
-WAIT = 64
-"""So many lines are waited for the one that a line hangs on."""
-_LONGEST_WAIT = 5000
+TORN_AFTER = 5.0
+"""Seconds without growth after which half a line is damage."""
 _READINGS = 4
 """More than are ever needed: a line that comes late, and a rewind that it tells."""
 _TRUNK = frozenset({"main"})
-
-
-class Source:
-    """One file of the session, and its lines that wait for the one before them."""
-
-    def __init__(self, path: Path, lane: str | None) -> None:
-        self.file = AppendFile(path)
-        self.path = str(path)
-        self.lane = lane
-        """The lane of all its lines: a subagent's file. None: the session's own file."""
-        self.nodes: dict[str, Node] = {}
-        self.queue: deque[Entry] = deque()
-        self.queued: dict[str, Entry] = {}
 
 
 class ClaudeCodeReader:
@@ -131,15 +118,23 @@ class ClaudeCodeReader:
             shrunk = self._main.file.size and self._path.stat().st_size < self._main.file.size
             self._behind, self._expected = {}, set()
             self._fresh("lines were taken back, read again" if shrunk else "file replaced, read again")
-            self._subagents()
-            changes = dict.fromkeys(self._sources, "grown")
+            self._feed_all({})
+            return True
         if not fresh and all(told in ("same", "gone") for told in changes.values()):
-            return False
-        for path, source in list(self._sources.items()):
-            if changes.get(path, "grown") == "grown":
-                self._feed(source)
-        self._settle()
+            return self._say_torn()
+        self._feed_all(changes)
         return True
+
+    def _feed_all(self, changes: Mapping[str, str]) -> None:
+        """Read on in all files that grew, and in those of subagents that were named on the way."""
+        done: set[str] = set()
+        while fresh := [source for path, source in self._sources.items() if path not in done]:
+            for source in fresh:
+                done.add(source.path)
+                if changes.get(source.path, "grown") == "grown":
+                    self._feed(source)
+            self._subagents()
+        self._settle()
 
     def _again(self) -> None:
         """Read all files once more, knowing what the first reading told; what it says of the tree then holds."""
@@ -147,10 +142,7 @@ class ClaudeCodeReader:
             if self._late:
                 self._behind = {}
             self._fresh(self._notice)
-            self._subagents()
-            for source in list(self._sources.values()):
-                self._feed(source)
-            self._settle()
+            self._feed_all({})
             if not self._branches() and not self._late:
                 break
 
@@ -167,14 +159,12 @@ class ClaudeCodeReader:
         """What is told once all that is new was read."""
         draft = self.draft
         self._spawned.link()
-        self._about.settle()
         for lane in draft.lanes.values():
             if lane.kind == "branch" and lane.steps:
                 lane.answered = True
         times = [source.file.changed_at for source in self._sources.values() if source.file.changed_at is not None]
         draft.changed_at = max(times) if times else None
-        torn = self._main.file.torn
-        draft.notice = f"being written: {torn:,} bytes of a line" if torn else self._notice
+        self._say_torn()
         if self._read > self._known:
             problem = Problem(self._path.name, self._told())
             if self._drift is None:
@@ -182,6 +172,17 @@ class ClaudeCodeReader:
                 draft.problems.append(problem)
             else:
                 draft.problems[self._drift] = problem
+
+    def _say_torn(self) -> bool:
+        """Half a line at the end is being written, until the file has not grown for a while. True if that is new."""
+        file, was = self._main.file, self.draft.notice
+        notice = self._notice
+        if file.torn:
+            quiet = time.time() - (file.changed_at or 0.0) > TORN_AFTER
+            what = "the last line is torn" if quiet else "being written"
+            notice = f"{what}: {file.torn:,} bytes of a line"
+        self.draft.notice = notice
+        return notice != was
 
     def _told(self) -> str:
         names = {name[1:]: n for name, n in self.draft.counts.items() if name.startswith("?")}
@@ -227,51 +228,22 @@ class ClaudeCodeReader:
             if not sum(state.replace(entry) for state in self._states.values()):
                 self._problem(source, entry.number, "replaces results that are not in the session")
         elif chained and kind not in BESIDE:
-            source.queue.append(entry)
-            source.queued.setdefault(entry.ident, entry)
+            source.put(entry)
             if entry.ident in self._broken:
                 self._expected.add(entry.ident)
                 self._late = True
             self._drain(source, last=False)
 
     def _drain(self, source: Source, *, last: bool) -> None:
-        """Put the lines that may be put, in order; one that hangs on a later line waits for it."""
-        queue = source.queue
-        while queue:
-            head = queue[0]
-            if not head.placed:
-                wanted = head.parent if head.ident not in source.nodes else None
-                if wanted is not None and wanted not in source.nodes and not self._reach(source, head):
-                    limit = _LONGEST_WAIT if wanted in self._expected else WAIT
-                    if not last and len(queue) < limit:
-                        return
-                self._place(source, head)
-            queue.popleft()
-            if source.queued.get(head.ident) is head:
-                del source.queued[head.ident]
-
-    def _reach(self, source: Source, head: Entry) -> bool:
-        """Put the later lines that `head` hangs on, if they have come. False: they have not."""
-        way: list[Entry] = []
-        at, seen = head, {head.ident}
-        while at.parent is not None and at.parent not in source.nodes:
-            found = source.queued.get(at.parent)
-            if found is None or found.placed or found.ident in seen:
-                return False
-            seen.add(found.ident)
-            way.append(found)
-            at = found
-        for entry in reversed(way):
+        for entry in source.ready(self._expected, last=last):
             self._place(source, entry)
-        return True
 
     def _place(self, source: Source, entry: Entry) -> None:
         """Put one line into its lane."""
         entry.placed = True
         old = source.nodes.get(entry.ident)
         if old is not None:
-            if self._states[old.lane].again(entry, old):
-                self._problem(source, entry.number, f"writes uuid {entry.ident[:36]} again, with another content")
+            self._written_again(source, entry, old)
             return
         state = self._state(source, entry)
         line = entry.line
@@ -303,6 +275,18 @@ class ClaudeCodeReader:
             state.take(entry, node)
         self._about.learn(source.path, entry, state)
 
+    def _written_again(self, source: Source, entry: Entry, node: Node) -> None:
+        """A line with a uuid that stands already: what it says and what it hangs on is what holds."""
+        state = self._states[node.lane]
+        parent = source.nodes.get(entry.parent) if entry.parent != entry.ident and entry.parent else None
+        if parent is not None:
+            if node.up != entry.parent:
+                node.first, node.up, self._rewound = node.first or node.up, entry.parent, True
+            if parent.lane == node.lane:
+                state.back(node, parent)
+        if state.again(entry, node):
+            self._problem(source, entry.number, f"writes uuid {entry.ident[:36]} again, with another content")
+
     def _group(self, state: LaneState, entry: Entry) -> tuple[str, ...] | None:
         """The model call that a line belongs to."""
         line = entry.line
@@ -321,6 +305,9 @@ class ClaudeCodeReader:
         if entry.parent is not None:
             self._broken.add(entry.parent)
             what = f"its parent {entry.parent[:36]} is not in the file: a resume loses what stands before it"
+        elif is_clear(entry):
+            state.cleared_at(entry)
+            return
         else:
             what = "it begins a chain of its own: what stands before it is not in its prompt"
         state.breaks(entry)

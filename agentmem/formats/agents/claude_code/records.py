@@ -51,6 +51,7 @@ class Line(msgspec.Struct, rename={"kind": "type"}):
     isSidechain: Any = None
     isMeta: Any = None
     isCompactSummary: Any = None
+    isVisibleInTranscriptOnly: Any = None
     isApiErrorMessage: Any = None
     sessionId: Any = None
     agentId: Any = None
@@ -231,7 +232,7 @@ def _whole(body: bytes) -> int | None:
                 if 0 < cut < len(body) and _is_value(body[:cut]):
                     return cut
     except RecursionError:
-        pass
+        return None
     return None
 
 

@@ -1,5 +1,7 @@
 """A forked thread begins with a copy of its parent's records: they make its prompt, their calls are the parent's.
 
+A newer writer copies nothing and names where the history stands (`history_base`).
+
 The copy ends at the first turn that is younger than the thread (turn ids carry their time), or at the first record
 written later than the copy, which is written at once.
 """
@@ -32,6 +34,9 @@ class Copied:
         self._parents: set[str] = set()
         self._born: float | None = None
         self._at: float | None = None
+        self._own_from: int | None = None
+        self.base: tuple[str, int | None, int | None] | None = None
+        """(thread, byte, ordinal): the history stands in the rollout of that thread, up to there."""
 
     def head(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         """The thread's own head."""
@@ -43,6 +48,22 @@ class Copied:
         self._parents = {name for name in named if isinstance(name, str) and name}
         self._born = born(payload.get("id"))
         self._at = entry.at if entry.at is not None else seconds(payload.get("timestamp"))
+        named = [name for name in named if isinstance(name, str) and name]
+        start = payload.get("subagent_history_start_ordinal")
+        if isinstance(start, int) and named:
+            self._own_from, self.going, self.parent = start, True, str(named[0])
+        given = payload.get("history_base")
+        base = given if isinstance(given, Mapping) else {}
+        thread = base.get("thread_id") or (named[0] if named else None)
+        end, ordinal = base.get("end_byte_offset"), base.get("end_ordinal_exclusive")
+        if ordinal is None:
+            ordinal = payload.get("forked_from_ordinal_exclusive")
+        if isinstance(thread, str) and (isinstance(end, int) or isinstance(ordinal, int)):
+            self.base = (thread, end if isinstance(end, int) else None, ordinal if isinstance(ordinal, int) else None)
+
+    @property
+    def named(self) -> str | None:
+        return min(self._parents, default=None)
 
     def begins(self, ident: object) -> bool:
         """A second head: that of the parent begins the copy (heads of its own parents stand in it)."""
@@ -52,8 +73,17 @@ class Copied:
             self.going, self.parent = True, ident
         return self.going
 
+    def older(self, entry: Entry) -> bool:
+        """Whether a turn of a thread that has a parent is older than the thread itself."""
+        if not self._parents or entry.kind != "turn_context" and entry.sub not in ("task_started", "turn_started"):
+            return False
+        turn = born(entry.payload.get("turn_id"))
+        return turn is not None and self._born is not None and turn < self._born
+
     def ends(self, entry: Entry) -> bool:
         """Whether that record is the thread's own."""
+        if self._own_from is not None:
+            return entry.ordinal is not None and entry.ordinal >= self._own_from
         if entry.kind == "turn_context" or entry.sub in ("task_started", "turn_started"):
             turn = born(entry.payload.get("turn_id"))
             if turn is not None and self._born is not None:

@@ -13,7 +13,8 @@ from typing import Any
 from agentmem.formats.agents.codex.records.items import call_arguments, script_of
 from agentmem.formats.fields import place
 from agentmem.formats.loose import decode
-from agentmem.model import Field, TokenCounter
+from agentmem.model import KINDS, Field, TokenCounter
+from agentmem.tape import Tape
 
 _STEP = re.compile(
     r"""["']?step["']?\s*:\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)\s*,\s*"""
@@ -23,7 +24,8 @@ _WORD = re.compile(r"\w+")
 _SAME = 0.6
 """Share of the words of a step that a line must hold to say the same (as for items worded anew)."""
 _LONGEST = 2_000_000
-GOAL_DONE = frozenset({"complete", "completed", "done"})
+TEXTS = frozenset(KINDS.index(kind) for kind in ("user", "goal", "system", "summary"))
+"""Kinds of pieces that may carry the goal."""
 
 
 def plan_of(tool: str, arguments: str) -> list[tuple[str, bool]] | None:
@@ -97,8 +99,15 @@ class Held:
         if not any(field.name != "plan" for field in self._plan):
             self._plan = (Field("plan", text, self._count(text), None, None, segment),)
 
-    def set_goal(self, text: str, segment: int | None) -> None:
-        self._goal = Field("goal", text, self._count(text), None, None, segment)
+    def set_goal(self, text: str, tape: Tape) -> None:
+        """The goal of the thread, carried by the newest piece of the prompt that begins with it or says it early."""
+        carrier = None
+        for ident in reversed(tape.live):
+            head = tape.segment(ident).head
+            if tape.kinds[ident] in TEXTS and head and (text in head or len(head) >= 100 and head in text):
+                carrier = ident
+                break
+        self._goal = Field("goal", text, self._count(text), None, None, carrier)
 
     def state(self) -> tuple[tuple[Field, ...], Field | None]:
         return self._plan, self._goal

@@ -21,7 +21,9 @@ FALL = 0.10
 _SLACK = 0.05
 _USER = frozenset({KINDS.index("user"), KINDS.index("goal")})
 _THINKING = KINDS.index("thinking")
-_FIXED = frozenset({KINDS.index("system"), KINDS.index("tools")})
+_SYSTEM = KINDS.index("system")
+_LOOK_BACK = 200
+SERVED_TOOLS = frozenset({"web_search", "image_generation"})
 NOT_AGAIN = "reasoning of earlier turns is not sent again"
 
 
@@ -61,16 +63,16 @@ def compaction(payload: Mapping[str, Any], place: Place) -> Boundary:
     return Boundary("compaction", True, None, None, why, hidden)
 
 
-def legacy(lane: LaneDraft, message: str, place: Place) -> None:
-    """An old compaction: what is fixed, the newest user messages within 20,000 tokens, then the summary."""
+def legacy(lane: LaneDraft, message: str, place: Place, fixed: int) -> None:
+    """An old compaction: of the messages the newest of the person within 20,000 tokens stay, then the summary."""
     tape = lane.tape
     room = KEPT_TOKENS * BYTES_PER_TOKEN
     kept: set[int] = set()
-    for ident in reversed(tape.live):
-        kind = tape.kinds[ident]
-        if kind in _FIXED:
+    for index in range(len(tape.live) - 1, -1, -1):
+        ident = tape.live[index]
+        if index < fixed:
             kept.add(ident)
-        elif kind in _USER and room > 0:
+        elif tape.kinds[ident] in _USER and room > 0:
             kept.add(ident)
             room -= tape.segment(ident).characters or 0
     end = len(tape.live)
@@ -108,7 +110,11 @@ def rollback(lane: LaneDraft, turns: int, place: Place) -> bool:
         last = record
     if not starts:
         return False
-    lane.splice(starts[-1], len(tape.live) - starts[-1])
+    start = starts[-1]
+    earlier = any(tape.kinds[ident] in _USER for ident in tape.live[:start])
+    while earlier and start > 0 and tape.kinds[tape.live[start - 1]] == _SYSTEM:
+        start -= 1  # what the agent itself put before the turn goes with it
+    lane.splice(start, len(tape.live) - start)
     lane.boundary = Boundary(
         "rewind", True, None, None, f"thread_rolled_back record, line {place.line}: {turns} turn{'s' * (turns != 1)}"
     )
@@ -135,21 +141,30 @@ def prune(lane: LaneDraft) -> None:
 
 
 def explain(steps: Sequence[StepDraft], step: StepDraft) -> Boundary | None:
-    """The known cause of a fall of reported tokens at the first call of a turn, if the reasoning that was reported for
-    the turns before is enough to explain it; else None, and the fall stays unexplained."""
+    """The known and harmless cause of a fall of reported tokens; None, and the fall stays unexplained."""
     now = step.usage.prompt if step.usage is not None else None
-    index = step.n - 1
+    past = [other for other in steps[max(0, step.n - 1 - _LOOK_BACK) : step.n - 1] if other.usage is not None]
+    was = past[-1].usage.prompt if past and past[-1].usage is not None else None
+    if now is None or not was or now >= was * (1 - FALL):
+        return None
+    why = None
+    if any(item.record.startswith(NOT_AGAIN) for item in step.declared):
+        why = _reasoning(past, was - now - was * _SLACK)
+    if why is None and any(call.tool in SERVED_TOOLS for call in past[-1].calls):
+        earlier = past[-2].usage.prompt if len(past) > 1 and past[-2].usage is not None else None
+        if earlier is None or now >= earlier * (1 - FALL):
+            why = "what the provider's own search brought counts in one call and is not sent again"
+    return Boundary("prune", True, was, now, why) if why is not None else None
+
+
+def _reasoning(past: Sequence[StepDraft], fall: float) -> str | None:
+    """Words for a fall at the first call of a turn that the reasoning reported for the turn before explains."""
     reasoning = 0
-    was = None
-    for other in reversed(steps[:index]):
-        if other.usage is not None:
-            was = other.usage.prompt if was is None else was
-            reasoning += other.usage.reasoning or 0
+    for other in reversed(past):
+        reasoning += (other.usage.reasoning or 0) if other.usage is not None else 0
         if other.boundary is not None or any(item.record.startswith(NOT_AGAIN) for item in other.declared):
             break
-    if now is None or not was or now >= was * (1 - FALL) or was - now > reasoning + was * _SLACK:
-        return None
-    return Boundary("prune", True, was, now, f"{NOT_AGAIN}; {reasoning:,} tokens of it were reported")
+    return f"{NOT_AGAIN}; {reasoning:,} tokens of it were reported" if fall <= reasoning else None
 
 
 def agent_of(text: str) -> str | None:

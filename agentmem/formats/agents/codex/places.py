@@ -65,7 +65,7 @@ def _entries(data: bytes) -> Iterator[Entry]:
             try:
                 yield entry_of(body)
             except ValueError:
-                continue
+                continue  # the last line of a head is cut, and so is the first of a tail
 
 
 def home() -> Path:
@@ -149,7 +149,7 @@ def peek(path: Path) -> RunInfo:
         try:
             payload = entry.payload
         except ValueError:
-            continue
+            continue  # the reader tells of damage; a row of the list is made of what can be read
         if entry.kind == "session_meta" and not named:
             ident, named = str(payload.get("id") or ident), True
             once = payload.get("source") == "exec" or isinstance(payload.get("source"), Mapping)

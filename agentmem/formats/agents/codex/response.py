@@ -22,7 +22,8 @@ from agentmem.formats.usage import OPENAI
 from agentmem.model import Usage
 from agentmem.tape import Piece
 
-_KEYS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
+_KEYS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
+         "reasoning_output_tokens", "total_tokens")  # fmt: skip
 
 
 def number(value: object) -> int | None:
@@ -36,7 +37,7 @@ class Counts:
         self.window: int | None = None
         self.estimate: int | None = None
         """What the agent itself estimates for its prompt after a compaction."""
-        self._seen: tuple[object, ...] | None = None
+        self._seen: dict[str, int | None] | None = None
 
     def take(self, payload: Mapping[str, Any], place: Place) -> Usage | None:
         """The usage of a call that no report told before; None for a repeat, an estimate, or limits alone."""
@@ -44,22 +45,48 @@ class Counts:
         if not isinstance(info, Mapping):
             return None
         self.window = number(info.get("model_context_window")) or self.window
-        last, total = info.get("last_token_usage"), info.get("total_token_usage")
-        if not isinstance(last, Mapping):
+        last, total = _figures(info.get("last_token_usage")), _figures(info.get("total_token_usage"))
+        if last is not None and not last["input_tokens"]:
+            self.estimate = last["total_tokens"] or None
             return None
-        if not number(last.get("input_tokens")):
-            self.estimate = number(last.get("total_tokens")) or None
+        known = total or last
+        if known is None or known == self._seen:
             return None
-        known = total if isinstance(total, Mapping) else last
-        key = tuple(known.get(name) for name in _KEYS)
-        if key == self._seen:
+        before, self._seen = self._seen, known
+        rule = OPENAI
+        if last is None:
+            last, rule = _difference(before, known), f"{OPENAI}; the growth of the lifetime total"
+        if last is None:
             return None
-        self._seen = key
         return Usage(
-            number(last.get("input_tokens")), number(last.get("cached_input_tokens")),
-            number(last.get("cache_write_input_tokens")), number(last.get("output_tokens")),
-            number(last.get("reasoning_output_tokens")), None, OPENAI, f"line {place.line}",
+            last["input_tokens"], last["cached_input_tokens"], last["cache_write_input_tokens"],
+            last["output_tokens"], last["reasoning_output_tokens"], None, rule, f"line {place.line}",
         )  # fmt: skip
+
+
+def _figures(value: object) -> dict[str, int | None] | None:
+    """The figures of a report; None if it has none of the prompt and none of the whole."""
+    if not isinstance(value, Mapping):
+        return None
+    found = {key: number(value.get(key)) for key in _KEYS}
+    return None if found["input_tokens"] is None and not found["total_tokens"] else found
+
+
+def _difference(before: dict[str, int | None] | None, now: dict[str, int | None]) -> dict[str, int | None] | None:
+    """The call between two lifetime totals; None where the one before is not known or was larger."""
+    if before is None:
+        return None
+    was, is_ = before["input_tokens"], now["input_tokens"]
+    if was is None or is_ is None or is_ <= was:
+        return None
+    out: dict[str, int | None] = {}
+    for key in _KEYS:
+        a, b = before[key], now[key]
+        out[key] = b - a if a is not None and b is not None and b >= a else None
+    return out
+
+
+ABORTED = "the turn was aborted"
 
 
 class Response:
@@ -108,6 +135,26 @@ class Response:
                 call.answered, call.outcome = True, "ok" if status in ("completed", None) else "unknown"
         return lane.reply(piece, call)
 
+    def interrupt(self) -> None:
+        """Calls of the last step that have no result get none; one that comes late still counts."""
+        for call in self._lane.steps[-1].calls if self._lane.steps else ():
+            if not call.answered:
+                call.answered, call.error = True, ABORTED
+                self._lane.touch(self._lane.steps[-1])
+
+    def one(self, usage: object, place: Place, *, copied: bool) -> None:
+        """A record of the tokens of one response, where no report told them."""
+        last = self._lane.steps[-1] if self._lane.steps else None
+        found = _figures(usage)
+        if found is None or last is None or last.usage is not None or copied or self._compacted:
+            return
+        last.usage = Usage(
+            found["input_tokens"], found["cached_input_tokens"], found["cache_write_input_tokens"],
+            found["output_tokens"], found["reasoning_output_tokens"], None, OPENAI, f"line {place.line}",
+        )  # fmt: skip
+        self._lane.touch(last)
+        self._explain(last)
+
     def count(self, payload: Mapping[str, Any], place: Place, *, copied: bool) -> None:
         """A report of tokens."""
         lane = self._lane
@@ -132,7 +179,6 @@ class Response:
             self._open = False
 
     def _explain(self, step: StepDraft) -> None:
-        """The known cause of a fall at the first call of a turn."""
+        """The known cause of a fall of reported tokens, where there is one."""
         if step.boundary is None and step.usage is not None:
-            if any(item.record.startswith(history.NOT_AGAIN) for item in step.declared):
-                step.boundary = history.explain(self._lane.steps, step)
+            step.boundary = history.explain(self._lane.steps, step)

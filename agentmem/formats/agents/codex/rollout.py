@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from agentmem.formats.agents.codex.packed import SCHEME, PackedFile
+from agentmem.formats.agents.codex.finding import base_of, looked_through, other_shape, rollout_of, thread_file
+from agentmem.formats.agents.codex.packed import PackedFile
 from agentmem.formats.agents.codex.records.events import event_content
 from agentmem.formats.agents.codex.records.items import PARTS, SUMMARY, item_parts
 from agentmem.formats.agents.codex.records.lines import Entry, Place, entry_of, records_in, rescued
 from agentmem.formats.agents.codex.thread import Thread
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Options
-from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, read_at
+from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable
 from agentmem.model import Problem, Where
 from agentmem.tokens import counter
 
@@ -31,12 +32,6 @@ class _Followed:
         self.thread = thread
         self.file: AppendFile | PackedFile = PackedFile(path) if path.name.endswith(".zst") else AppendFile(path)
         self.source = self.file.source if isinstance(self.file, PackedFile) else str(path)
-
-
-def other_shape(path: Path) -> Path:
-    """The compressed copy of a plain file, the plain file of a copy."""
-    name = path.name
-    return path.with_name(name.removesuffix(".zst") if name.endswith(".zst") else name + ".zst")
 
 
 class RolloutReader:
@@ -61,6 +56,8 @@ class RolloutReader:
         self._records = self._understood = 0
         self._summary: Problem | None = None
         self._tail: Problem | None = None
+        self._bases: dict[str, PackedFile] = {}
+        self._baseless = False
 
     def watched(self) -> Iterable[Path]:
         return {self._path.parent, *(child.path.parent for child in self._children.values())}
@@ -78,7 +75,8 @@ class RolloutReader:
                     return followed.file.read(where.offset, where.length)
                 except (Unreadable, OSError):
                     return None
-        return None
+        base = self._bases.get(where.source)
+        return base.read(where.offset, where.length) if base is not None else None
 
     # -- following ------------------------------------------------------------------------------------------------
 
@@ -165,7 +163,10 @@ class RolloutReader:
     def _take(self, followed: _Followed, record: Record, start: int, entry: Entry, length: int) -> None:
         place = Place(followed.source, record.offset + start, length, record.line)
         self._records += 1
+        fresh = followed.thread.ident is None
         known = followed.thread.take(entry, place)
+        if fresh and followed.thread.base is not None:
+            self._inherit(followed)
         name = entry.sub if entry.kind in ("event_msg", "response_item") and entry.sub else entry.kind or "no type"
         counts = self.draft.counts
         if known:
@@ -193,6 +194,8 @@ class RolloutReader:
             self._summary = Problem("file", text)
             draft.problems.insert(0, self._summary)
         draft.unknown = ("tool schemas",) if self._main.thread.system_known else ("system prompt", "tool schemas")
+        if self._baseless:
+            draft.unknown = (*draft.unknown, "the history it was forked with")
         times = [f.file.changed_at for f in (self._main, *self._children.values()) if f.file.changed_at is not None]
         draft.changed_at = max(times) if times else None
         self._tell_tail()
@@ -220,6 +223,47 @@ class RolloutReader:
             changed = True
         return changed
 
+    # -- histories that stand elsewhere ---------------------------------------------------------------------------
+
+    def _inherit(self, followed: _Followed) -> None:
+        """Take in the history that a thread began with and that its own file does not repeat."""
+        thread = followed.thread
+        chain: list[tuple[Path, int | None, int | None]] = []
+        base = thread.base
+        while base is not None and len(chain) < _DEEPEST:
+            ident, end, ordinal = base
+            path = rollout_of(followed.path, ident)
+            if path is None or path in [each[0] for each in chain] or path == followed.path:
+                self.draft.problem("line 1", f"its history stands in the rollout of {ident:.60}, which is not here")
+                if followed is self._main:
+                    self._baseless = self.draft.goal_unknown = True
+                    self.draft.provenance = "partial"
+                break
+            chain.append((path, end, ordinal))
+            base = base_of(path)
+        thread.inherit()
+        for path, end, ordinal in reversed(chain):
+            self._history(thread, path, end, ordinal)
+        thread.inherited()
+
+    def _history(self, thread: Thread, path: Path, end: int | None, ordinal: int | None) -> None:
+        file: AppendFile | PackedFile = PackedFile(path) if path.name.endswith(".zst") else AppendFile(path)
+        source = str(path)
+        if isinstance(file, PackedFile):
+            source = file.source
+            self._bases[source] = file
+        for record in file.records():
+            if end is not None and record.offset >= end:
+                return
+            for start, data in records_in(record.data)[0]:
+                try:
+                    entry = entry_of(data)
+                    if end is None and ordinal is not None and (entry.ordinal or 0) >= ordinal:
+                        return
+                    thread.take(entry, Place(source, record.offset + start, len(data), record.line))
+                except ValueError as error:
+                    self.draft.problem(f"{path.name}, line {record.line}", f"not JSON: {error}")
+
     # -- children -------------------------------------------------------------------------------------------------
 
     def _read_children(self) -> bool:
@@ -235,7 +279,7 @@ class RolloutReader:
             for ident, (name, n) in followed.thread.spawned.items():
                 if ident in self._children or ident == self._main.thread.ident or len(self._children) >= _DEEPEST:
                     continue
-                days = _days(followed.path)
+                days = looked_through(followed.path)
                 if self._missed.get(ident) == days:
                     continue
                 path = thread_file(followed.path, ident)
@@ -246,45 +290,6 @@ class RolloutReader:
                 child = self._children[ident] = _Followed(path, Thread(self.draft, lane, main=False))
                 pending.append(child)
         return changed
-
-
-def _folders(beside: Path) -> list[Path]:
-    """The folder of a rollout, and those of the next two days that have one."""
-    days = beside.parent.parent
-    if not beside.parent.name.isdigit():
-        return [beside.parent]
-    try:
-        later = sorted(day for day in days.iterdir() if day.name > beside.parent.name and day.name.isdigit())
-    except OSError:
-        later = []
-    return [beside.parent, *later[:2]]
-
-
-def _days(beside: Path) -> tuple[tuple[str, int], ...]:
-    """The folders with the times of their last change: unchanged, there is nothing new to find."""
-    out = []
-    for folder in _folders(beside):
-        try:
-            out.append((folder.name, folder.stat().st_mtime_ns))
-        except OSError:
-            continue
-    return tuple(out)
-
-
-def thread_file(beside: Path, ident: str) -> Path | None:
-    """The rollout of a thread: in the folder of another one, or in those of the days after it."""
-    if not ident or "/" in ident or "\0" in ident or len(ident) > 100:
-        return None
-    endings = (f"-{ident}.jsonl", f"-{ident}.jsonl.zst")
-    for folder in _folders(beside):
-        try:
-            found = sorted(path for path in folder.iterdir() if path.name.endswith(endings))
-        except OSError:
-            continue
-        for path in found:
-            if path.name.startswith("rollout-") and not path.is_symlink():
-                return path
-    return None
 
 
 def extract(raw: bytes, part: int) -> str | None:
@@ -299,6 +304,10 @@ def extract(raw: bytes, part: int) -> str | None:
         text = given.get("text") if isinstance(given, dict) else given
         return text if isinstance(text, str) else None
     item = payload
+    if entry.kind == "history_mutation":
+        index, part = divmod(part, PARTS)
+        items = payload.get("items")
+        item = items[index] if isinstance(items, list) and index < len(items) else {}
     if entry.kind == "compacted":
         index, part = divmod(part, PARTS)
         if index == SUMMARY:
@@ -313,4 +322,4 @@ def extract(raw: bytes, part: int) -> str | None:
     return parts[part].text if part < len(parts) else None
 
 
-__all__ = ["QUIET_SECONDS", "SCHEME", "RolloutReader", "extract", "read_at", "thread_file"]
+__all__ = ["QUIET_SECONDS", "RolloutReader", "extract"]

@@ -7,13 +7,15 @@ from typing import Any
 
 from agentmem.formats.agents.codex import history
 from agentmem.formats.agents.codex.fork import Copied
+from agentmem.formats.agents.codex.held import TEXTS
 from agentmem.formats.agents.codex.history import piece_of
-from agentmem.formats.agents.codex.records.events import UNDERSTOOD, Content
+from agentmem.formats.agents.codex.records.events import UNDERSTOOD, Content, error_words
 from agentmem.formats.agents.codex.records.items import (
     COMPACTIONS,
     INPUTS,
     NOT_SENT,
     OUTPUTS,
+    PARTS,
     SERVED,
     call_of,
     item_parts,
@@ -22,7 +24,7 @@ from agentmem.formats.agents.codex.records.items import (
     sort_of,
 )
 from agentmem.formats.agents.codex.records.lines import Entry, Place
-from agentmem.formats.agents.codex.response import Response
+from agentmem.formats.agents.codex.response import ABORTED, Response
 from agentmem.formats.agents.codex.told import Told
 from agentmem.formats.draft import LaneDraft, RunDraft
 from agentmem.formats.messages import Part
@@ -30,12 +32,9 @@ from agentmem.model import KINDS, Boundary
 from agentmem.tape import Piece, content_key
 
 _PASSED_OVER = frozenset({
-    "world_state", "inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record",
-    "security_risk_score",
+    "world_state", "inter_agent_communication", "inter_agent_communication_metadata", "security_risk_score",
 })  # fmt: skip
-_ABORTED = "the turn was aborted"
 _SAID = KINDS.index("assistant")
-_TEXTS = frozenset({"user", "goal", "system", "summary"})
 
 
 class Thread:
@@ -55,6 +54,8 @@ class Thread:
         self._goal_key: int | None = None
         self._limit: int | None = None
         self._states: list[Any] = []
+        self.inheriting = False
+        """Records come from the rollout of a parent."""
         self._once = False
         """It ends with its turn: a subagent, or a run without a person."""
 
@@ -65,10 +66,14 @@ class Thread:
     def take(self, entry: Entry, place: Place) -> bool:
         """Take in one record. False: its type is unknown. Raises ValueError if its payload cannot be decoded."""
         kind = entry.kind
-        if self._copied.going and self._copied.ends(entry):
-            self._own(entry)
+        if not self.inheriting:
+            if self._copied.going:
+                if self._copied.ends(entry):
+                    self._own()
+            elif not self.lane.steps and self._copied.older(entry):
+                self._copied.going, self._copied.parent = True, self._copied.named
         if kind == "response_item":
-            return self._item(entry, place)
+            return self._item(entry.payload, place, entry.at)
         if kind == "event_msg":
             return self._event(entry, place)
         if kind == "compacted":
@@ -79,8 +84,12 @@ class Thread:
             self._meta(entry, place)
         elif kind is None:
             return self._old_head(entry, place)
+        elif kind == "token_usage_record":
+            self.response.one(entry.payload.get("usage"), place, copied=self._copied.going)
+        elif kind == "history_mutation":
+            return self._mutated(entry, place)
         elif kind in OUTPUTS or kind in INPUTS or kind in COMPACTIONS or kind == "message":
-            return self._item(entry, place)
+            return self._item(entry.payload, place, entry.at)
         else:
             return kind in _PASSED_OVER
         return True
@@ -138,7 +147,21 @@ class Thread:
             if self._main:
                 self.draft.model = model
 
-    def _own(self, entry: Entry) -> None:
+    @property
+    def base(self) -> tuple[str, int | None, int | None] | None:
+        """Where the history stands that this thread began with: (thread, byte, ordinal)."""
+        return self._copied.base
+
+    def inherit(self) -> None:
+        """What follows is the history that stands in another rollout, until `inherited`."""
+        self.inheriting = self._copied.going = True
+        self._copied.parent = self._copied.base[0] if self._copied.base else None
+
+    def inherited(self) -> None:
+        self.inheriting = False
+        self._own()
+
+    def _own(self) -> None:
         """What follows is the thread's own; before it stood what it was forked with."""
         self._copied.going = False
         self.lane.declared = []
@@ -149,28 +172,37 @@ class Thread:
 
     # -- items ----------------------------------------------------------------------------------------------------
 
-    def _item(self, entry: Entry, place: Place) -> bool:
-        payload = entry.payload
+    def _mutated(self, entry: Entry, place: Place) -> bool:
+        """Items in one record, as a relative of the agent writes them."""
+        items = entry.payload.get("items")
+        if entry.payload.get("operation") != "append" or not isinstance(items, list):
+            return False
+        for index, item in enumerate(items):
+            if isinstance(item, Mapping):
+                self._item(item, place.inside(index * PARTS), entry.at)
+        return True
+
+    def _item(self, payload: Mapping[str, Any], place: Place, at: float | None) -> bool:
         sort = sort_of(payload)
         if sort in NOT_SENT:
             return True
         parts = item_parts(payload)
         if sort == "reasoning":
-            self.output(parts, place, entry.at)
+            self.output(parts, place, at)
         elif sort in OUTPUTS:
             self.told.item_seen("tool")
-            self.output(parts, place, entry.at, served=sort in SERVED, status=payload.get("status"))
+            self.output(parts, place, at, served=sort in SERVED, status=payload.get("status"))
         elif sort == "message" and payload.get("role") == "assistant":
             self.told.item_seen("assistant")
-            self.output(parts, place, entry.at)
+            self.output(parts, place, at)
         elif sort in COMPACTIONS:
             hidden = all(part.text is None for part in parts)
-            self.input(parts, place, entry.at)
+            self.input(parts, place, at)
             self._mark(f"{sort} item, line {place.line}", hidden)
         else:
             if sort == "message" and any(part.kind == "user" for part in parts):
                 self.told.item_seen("user")
-            self.input(parts, place, entry.at)
+            self.input(parts, place, at)
         return sort == "message" or sort in OUTPUTS or sort in INPUTS or sort in COMPACTIONS
 
     def output(
@@ -202,7 +234,7 @@ class Thread:
                 self._answer(part, piece, at)
                 continue
             ident = self.lane.append(piece)
-            if part.text is not None and piece.kind in _TEXTS:
+            if part.text is not None and self.lane.tape.kinds[ident] in TEXTS:
                 self.held.came(ident, part.text)
 
     def result(self, part: Part, place: Place, at: float | None) -> None:
@@ -226,10 +258,9 @@ class Thread:
         if self._copied.going:
             self.lane.append(piece)
             return
-        verdict = outcome_of(part.text, part.failed)
-        outcome, error = verdict if verdict is not None else (None, None)
+        outcome, error = outcome_of(part.text, part.failed) or (None, None)
         call = self.lane.call_of(piece.call_id) if piece.call_id else None
-        again = call is not None and call.error == _ABORTED
+        again = call is not None and call.error == ABORTED
         self.lane.answer(piece, failed=part.failed, at=at, outcome=outcome, error=error, again=again)
         if call is not None and call.tool == "spawn_agent":
             self._child(history.agent_of(text), None)
@@ -248,22 +279,16 @@ class Thread:
 
     def _turn(self) -> None:
         """A person's message: unanswered calls are interrupted, old reasoning goes."""
-        self._interrupt()
+        self.response.interrupt()
         self._states.append(self.held.state())
         history.prune(self.lane)
-
-    def _interrupt(self) -> None:
-        for call in self.lane.steps[-1].calls if self.lane.steps else ():
-            if not call.answered:
-                call.answered, call.error = True, _ABORTED
-                self.lane.touch(self.lane.steps[-1])
 
     # -- what rewrites the prompt ---------------------------------------------------------------------------------
 
     def _compacted(self, payload: Mapping[str, Any], place: Place) -> None:
         lane = self.lane
         self.response.end(forget=True)
-        self._interrupt()
+        self.response.interrupt()
         new = history.replacement(payload, place)
         texts: list[tuple[int, str, bool]] = []
         if lane.steps and lane.steps[-1].fields is not lane.fields:
@@ -273,7 +298,7 @@ class Thread:
         if new is None:
             message = payload.get("message")
             message = message if isinstance(message, str) else ""
-            history.legacy(lane, message, place)
+            history.legacy(lane, message, place, len(self._prefix))
             texts = [(lane.tape.live[-1], message, True)] if message else []
         else:
             pieces = list(self._prefix)
@@ -300,10 +325,9 @@ class Thread:
         turns = payload.get("num_turns")
         count = turns if isinstance(turns, int) and turns > 0 else 1
         self.response.end(forget=True)
-        self._interrupt()
+        self.response.interrupt()
         if not history.rollback(self.lane, count, place):
-            self.draft.problem(f"line {place.line}", "a rollback of turns that are not there")
-            return
+            return self.draft.problem(f"line {place.line}", "a rollback of turns that are not there")
         if self._copied.going:
             self.lane.boundary = None
         if len(self._states) >= count:
@@ -337,7 +361,7 @@ class Thread:
             settings = entry.payload.get("thread_settings")
             self._model(settings.get("model") if isinstance(settings, Mapping) else None)
         elif sub == "error":
-            self.draft.problem(f"line {place.line}", f"the agent reports an error: {_message(entry.payload)}")
+            self.draft.problem(f"line {place.line}", f"the agent reports an error: {error_words(entry.payload)}")
         elif not self._copied.going:
             return self.told.event(entry, place) and sub in UNDERSTOOD
         return sub in UNDERSTOOD
@@ -354,7 +378,7 @@ class Thread:
         self.told.turn_over()
         self.response.end()
         if sub == "turn_aborted":
-            self._interrupt()
+            self.response.interrupt()
         if self._main and self._once and not self._copied.going:
             self.draft.finished, self.draft.ended_as = True, "aborted" if sub == "turn_aborted" else "completed"
 
@@ -365,14 +389,7 @@ class Thread:
             return
         if self._main:
             self.draft.set_goal(text, declared=True)
-        tape = self.lane.tape
-        carrier = None
-        for ident in reversed(tape.live):
-            head = tape.segment(ident).head
-            if KINDS[tape.kinds[ident]] in _TEXTS and head and (text in head or len(head) >= 100 and head in text):
-                carrier = ident
-                break
-        self.held.set_goal(text, carrier)
+        self.held.set_goal(text, self.lane.tape)
         self.lane.fields = self.held.fields
 
     def _child(self, ident: object, name: object) -> None:
@@ -380,9 +397,3 @@ class Thread:
             known = self.spawned.get(ident)
             label = name if isinstance(name, str) and name else known[0] if known else None
             self.spawned[ident] = (label, known[1] if known else len(self.lane.steps))
-
-
-def _message(payload: Mapping[str, Any]) -> str:
-    error = payload.get("message", payload.get("error"))
-    text = error.get("message") if isinstance(error, Mapping) else error
-    return text[:300] if isinstance(text, str) else "without words"

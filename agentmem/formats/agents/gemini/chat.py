@@ -20,7 +20,7 @@ from agentmem.tape import Piece
 
 Place = Callable[[int], Where]
 """Number of a piece in its record -> where its text stands."""
-_COMMAND = re.compile(r"\s*/[\w:-]+\s*\Z")
+_COMMAND = re.compile(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
 _GONE = "rewind"
 
 
@@ -219,7 +219,7 @@ class Chat:
         calls = record.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, Mapping) and isinstance(call.get("agentId"), str):
-                self.agents[call["agentId"]] = len(self.lane.steps)
+                self.agents.setdefault(call["agentId"], len(self.lane.steps))
         found = plan_of(record)
         if found is not None:
             self._plan, self._plan_call = found

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import xxhash
 
 from agentmem.formats.agents.gemini.chat import Chat, Place
@@ -16,12 +15,12 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.lines import BEING_WRITTEN
 from agentmem.formats.loose import decode, encode
 from agentmem.formats.reader import Keeper, Options, Version
-from agentmem.formats.source import NotYet, SnapshotFile, Unreadable
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.whole import WholeFile
 from agentmem.model import Where
 from agentmem.tokens import counter
 
 _PARTS = 4096
-_SPACE = b"\0 \t\r\n"
 
 
 def extract_bits(raw: bytes, part: int) -> str | None:
@@ -37,11 +36,6 @@ def extract_bits(raw: bytes, part: int) -> str | None:
         value = messages[index - 1] if isinstance(messages, list) and index <= len(messages) else None
     bits = bits_of(value) if isinstance(value, dict) else []
     return bits[number].part.text if number < len(bits) else None
-
-
-class _File(msgspec.Struct):
-    sessionId: str = ""
-    messages: list[msgspec.Raw] = []
 
 
 class _Memory:
@@ -65,7 +59,7 @@ class LegacyReader:
 
     def __init__(self, path: Path, options: Options) -> None:
         self._path = str(path)
-        self._file = SnapshotFile(path)
+        self._file = WholeFile(str(path), ("messages",))
         self.keeper: Keeper = options.keeper or _Memory()
         name = path.name.removesuffix(".json")
         self.draft = RunDraft(self._path, "gemini-cli", name, counter(options.counter), options.counter)
@@ -92,20 +86,21 @@ class LegacyReader:
                 raise Unreadable(f"{self._path}: no such file")
             return self._notice("file gone")
         try:
-            data = self._file.read()
-            found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip(_SPACE), type=_File)
-        except (NotYet, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            reading = self._file.read(salvage=not self._keys)
+        except (NotYet, Unreadable) as error:
             self._file.forget()
             if not self._keys:
-                raise NotYet(f"{self._path}: half written or cut: {error}") from None
-            return self._notice(BEING_WRITTEN)
-        self._notice(None)
+                raise
+            return self._notice(BEING_WRITTEN if isinstance(error, NotYet) else str(error).rpartition(": ")[2])
+        self._notice(BEING_WRITTEN if reading.cut else None)
         if not self._restored:
             self._restored = True
             self._restore()
-        self.draft.id = found.sessionId or self.draft.id
+        ident = reading.rest.get("sessionId")
+        self.draft.id = ident if isinstance(ident, str) and ident else self.draft.id
         self.draft.changed_at = self._file.changed_at
-        self._version([bytes(raw) for raw in found.messages], self._file.changed_at or time.time(), keep=True)
+        found = [item.data for item in reading.records("messages")]
+        self._version(found, self._file.changed_at or time.time(), keep=not reading.cut)
         return True
 
     def _notice(self, text: str | None) -> bool:

@@ -21,6 +21,11 @@ from agentmem.tokens import counter
 _ROLE_BASE = {"user": 0, "assistant": 16, "summary": 32}
 _CHUNK = 400
 _DEPTH = 4
+_LISTED = """
+    SELECT id, title, time_updated, (
+        SELECT count(*) FROM message m WHERE m.session_id=session.id AND instr(m.data, '"role":"assistant"') > 0
+    ) FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -229,10 +234,7 @@ def recognise(path: Path, head: bytes) -> bool:
 
 def runs(path: Path) -> Iterable[RunInfo]:
     """Sessions that are no subagent's, newest first. Raises Unreadable, Busy."""
-    found = Database(path).rows(
-        "SELECT id, title, time_updated, (SELECT count(*) FROM message m WHERE m.session_id=session.id"
-        ' AND instr(m.data, \'"role":"assistant"\') > 0) FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC'
-    )
+    found = Database(path).rows(_LISTED)
     for ident, title, updated, steps in found:
         at = updated / 1000 if isinstance(updated, int) else None
         goal = title if isinstance(title, str) and title else None

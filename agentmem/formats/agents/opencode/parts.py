@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, call_text, image
+from agentmem.formats.sections import split_summary
 from agentmem.model import Outcome, Usage
 
 CLEARED = "[Old tool result content cleared]"
 CALL, RESULT, STUB = 0, 1, 2
-"""Ordinals of the pieces of a tool part; other parts have one piece, 0."""
+"""Ordinals of the pieces of a tool part; other parts have one piece, 0, the text of a summary up to three."""
 _RULE = "input + cache read + cache write"
 _COMPACTION = "What did we do so far?"
 QUIET = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "retry"})
@@ -85,13 +86,16 @@ def piece(part: Mapping[str, Any], number: int, role: str) -> Part | None:
             return Part("call", text, found.call_id, found.name, found.arguments)
         text = CLEARED if number == STUB else found.result or ""
         return Part("result", text, found.call_id, found.name)
-    if number != 0 or part.get("ignored"):
+    if part.get("ignored"):
+        return None
+    if sort == "text" and role == "summary":
+        cut = split_summary(part["text"]) if text_of(part.get("text")) else []
+        return cut[number] if number < len(cut) else None
+    if number != 0:
         return None
     if sort == "text":
         said = text_of(part.get("text"))
-        if said is None:
-            return None
-        return Part("user" if role == "user" else "summary" if role == "summary" else "assistant", said)
+        return None if said is None else Part("user" if role == "user" else "assistant", said)
     if sort == "reasoning":
         thought = text_of(part.get("text"))
         return Part("thinking", thought) if thought is not None and thought.strip() else None

@@ -160,32 +160,31 @@ class Session:
 
     def _plain(self, known: _Message, held: _Part, row: PartRow) -> None:
         role = "summary" if known.summary else known.role
-        found = piece(row.data, 0, role)
-        if found is None:
-            held.pieces, held.keys = (), ()
-            return
-        made = Piece(found.kind, found.text, row.where(0), tokens=found.tokens)
-        if held.keys == (made.key,):
+        made: list[Piece] = []
+        while len(made) < 3 and (found := piece(row.data, len(made), role)) is not None:
+            made.append(Piece(found.kind, found.text, row.where(len(made)), tokens=found.tokens))
+        keys = tuple(one.key for one in made)
+        if keys == held.keys:
             return
         if known.role == "user":
-            ident = self.lane.tape.add(made)
             synthetic = row.data.get("synthetic") is True
-            if found.kind == "user" and self.draft.goal is None and not synthetic and self.lane.kind == "main":
-                self.draft.set_goal(found.text, declared=False)
+            if made and made[0].kind == "user" and not synthetic and self.lane.kind == "main":
+                self.draft.set_goal(made[0].text, declared=False)
+            ids = [self.lane.tape.add(one) for one in made]
         else:
-            ident = self._reply(known, held, made, None)
-        held.pieces, held.keys = (ident,), (made.key,)
+            ids = [self._reply(known, held, one, None, place) for place, one in enumerate(made)]
+        held.pieces, held.keys = tuple(ids), keys
 
-    def _reply(self, known: _Message, held: _Part, made: Piece, call: Call | None) -> int:
+    def _reply(self, known: _Message, held: _Part, made: Piece, call: Call | None, place: int = 0) -> int:
         """A piece of an answer; a text that streams takes the place of its shorter self."""
         if held.step is None:
             held.step = known.steps[-1] if known.steps else None
         steps = self.lane.steps
-        if held.pieces and held.step is not None:
+        if place < len(held.pieces) and held.step is not None:
             ident = self.lane.tape.add(made)
             replies = steps[held.step].replies
-            if held.pieces[0] in replies:
-                replies[replies.index(held.pieces[0])] = ident
+            if held.pieces[place] in replies:
+                replies[replies.index(held.pieces[place])] = ident
             self.lane.touch(steps[held.step])
             return ident
         if held.step is None or held.step != len(steps) - 1:

@@ -15,7 +15,9 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.lines import BEING_WRITTEN
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable
+from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable, read_at
+from agentmem.formats.versions import Item
+from agentmem.formats.whole import BARE, WholeFile, items_of
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
@@ -29,9 +31,9 @@ class TrajectoryReader:
     def __init__(self, path: Path, options: Options) -> None:
         self._path = path
         self._options = options
-        self._file = SnapshotFile(path)
+        self._file = WholeFile(str(path), ())
         self._folder = path.is_dir()
-        self._stamps: dict[str, tuple[int, int]] = {}
+        self._lines = not self._folder and _starts(path) == b"{"
         self._restart(None)
 
     def _restart(self, notice: str | None) -> None:
@@ -70,13 +72,13 @@ class TrajectoryReader:
         self._torn = False
         try:
             events = list(self._events())
-        except NotYet:
+        except (NotYet, Unreadable) as error:
             self._file.forget()
             if not self._keys:
                 raise
-            changed = self.draft.notice != BEING_WRITTEN
-            self.draft.notice = BEING_WRITTEN
-            return changed
+            before = self.draft.notice
+            self.draft.notice = BEING_WRITTEN if isinstance(error, NotYet) else str(error).rpartition(": ")[2]
+            return self.draft.notice != before
         keys = [xxhash.xxh3_64_intdigest(data) for data, _ in events]
         before = self.draft.notice
         if before in (None, BEING_WRITTEN, "file gone"):
@@ -129,15 +131,21 @@ class TrajectoryReader:
         if self._folder:
             yield from self._files()
             return
-        data = self._file.read()
-        self.draft.changed_at = self._file.changed_at
-        if data.lstrip(b"\xef\xbb\xbf" + _SPACE).startswith(b"["):
-            yield from _listed(data, str(self._path), 0, None)
+        if not self._lines:
+            reading = self._file.read(salvage=not self._keys)
+            self._torn = reading.cut
+            self.draft.changed_at = self._file.changed_at
+            for item in reading.records(BARE):
+                yield from _flat(item)
             return
-        for record in AppendFile(self._path).records():
+        file = AppendFile(self._path)
+        for record in file.records():
             line = _line(record.data)
             if line is not None and line[0] == (self._options.run_id or line[0]):
-                yield from _listed(line[1], str(self._path), record.offset + record.data.find(line[1]), record.line)
+                self.draft.changed_at = file.changed_at
+                base = record.offset + record.data.find(line[1])
+                for item in items_of(line[1], base, str(self._path)):
+                    yield from _flat(item)
                 return
         raise NotYet(f"{self._path}: no line of {self._options.run_id}")
 
@@ -163,23 +171,17 @@ class TrajectoryReader:
             yield data, Where(name, 0, len(data))
 
 
-def _listed(data: bytes, source: str, base: int, line: int | None) -> Iterator[Found]:
-    """Events of a JSON list, each with its place. Raises NotYet for half a list, Unreadable for another shape."""
-    body = data.removeprefix(b"\xef\xbb\xbf").rstrip(_SPACE)
-    base += len(data) - len(data.removeprefix(b"\xef\xbb\xbf"))
-    try:
-        raws = msgspec.json.decode(body, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotYet(f"{source}: half written or cut: {error}") from None
-    position = 0
-    for raw in raws:
-        event = bytes(raw)
-        position = body.find(event, position)
-        if event[:1] == b"[":  # very old histories: pairs of an action and its observation
-            yield from _listed(event, source, base + position, line)
-        else:
-            yield event, Where(source, base + position, len(event), 0, None, line)
-        position += len(event)
+def _flat(item: Item) -> Iterator[Found]:
+    """An event with its place; of very old histories the action and the observation of a pair."""
+    if item.data[:1] == b"[":
+        for inner in items_of(item.data, item.offset, item.source):
+            yield from _flat(inner)
+    else:
+        yield item.data, Where(item.source, item.offset, item.length)
+
+
+def _starts(path: Path) -> bytes:
+    return read_at(path, 0, 64).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)[:1]
 
 
 def _is_whole(data: bytes) -> bool:
@@ -224,8 +226,7 @@ def runs(path: Path) -> Iterable[RunInfo]:
     if path.is_dir():
         yield RunInfo(path.name, str(path), "openhands-v0", at, agent="OpenHands")
         return
-    first = next(iter(AppendFile(path).records()), None)
-    if first is None or not first.data.lstrip(b"\xef\xbb\xbf").lstrip(_SPACE).startswith(b"{"):
+    if _starts(path) != b"{":
         yield RunInfo(path.name.removesuffix(".json"), str(path), "openhands-v0", at, agent="OpenHands")
         return
     for record in AppendFile(path).records():

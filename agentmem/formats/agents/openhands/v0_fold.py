@@ -39,6 +39,8 @@ class FoldV0:
         self._view: list[tuple[int, int]] = []
         """(event id, how many pieces it has), in order of the prompt; the summary has the id -1."""
         self._response: str | None = None
+        self._tasks: list[tuple[str, bool]] = []
+        self._carrier: int | None = None
 
     def take(self, event: Mapping[str, Any], where: Callable[[int], Where], label: str) -> str | None:
         """Take in one event. Returns None, or the name of its type if that is not understood."""
@@ -136,16 +138,27 @@ class FoldV0:
             self._view.insert(index, (_SUMMARY, len(made)))
         why = f"condensation {label}: {len(gone)} events forgotten"
         lane.boundary = Boundary("condensation", True, None, None, why, False)
+        if self._tasks:
+            self._fields()
 
     def _plan(self, event: Mapping[str, Any]) -> None:
         args = event.get("args")
         items = args.get("task_list") if isinstance(args, Mapping) else None
         if not isinstance(items, list):
             return
-        fields: list[Field] = []
-        for item in items:
-            title = item.get("title") if isinstance(item, Mapping) else None
-            if isinstance(title, str) and title:
-                done = item.get("status") == "done"
-                fields.append(Field(f"plan[{len(fields)}]", title, self.draft.count(title), None, None, None, done))
-        self.draft.main.fields = tuple(fields)
+        self._tasks = [
+            (item["title"], item.get("status") == "done")
+            for item in items
+            if isinstance(item, Mapping) and isinstance(item.get("title"), str) and item["title"]
+        ]
+        live = self.draft.main.tape.live
+        self._carrier = live[-1] if live else None
+        self._fields()
+
+    def _fields(self) -> None:
+        """The plan, and the call that carries it while that stands in the prompt."""
+        carrier = self._carrier if self._carrier in self.draft.main.tape.live else None
+        self.draft.main.fields = tuple(
+            Field(f"plan[{index}]", title, self.draft.count(title), None, None, carrier, done)
+            for index, (title, done) in enumerate(self._tasks)
+        )

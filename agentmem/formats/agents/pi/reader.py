@@ -29,7 +29,7 @@ from agentmem.model import Boundary, RunInfo, Usage
 from agentmem.tape import Piece
 
 _FALL = 0.9
-_COMMAND = re.compile(r"\s*/[\w:-]+\s*\Z")
+_COMMAND = re.compile(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
 _QUIET = frozenset({"model_change", "thinking_level_change", "custom", "label", "session_info"})
 
 

@@ -66,8 +66,8 @@ class SweReader(WholeReader):
         attempts = reading.lists.get("attempts", [])
         if "trajectory" not in reading.lists:
             return attempts[:-1]
-        chosen = [item.key for item in reading.lists["trajectory"]]
-        return [item for item in attempts if [found.key for found in _lists_of(item)[0]] != chosen]
+        chosen = _told(reading.lists["trajectory"]) if attempts else []
+        return [item for item in attempts if _told(_lists_of(item)[0]) != chosen]
 
     def _feed(self, index: int, item: Item) -> None:
         value = self._object(item, index)
@@ -137,6 +137,12 @@ def _lists_of(attempt: Item) -> tuple[list[Item], list[Item]]:
         listed = member(attempt.data, attempt.offset, name)
         found.append([] if listed is None else list(items_of(*listed, attempt.source)))
     return found[0], found[1]
+
+
+def _told(steps: list[Item]) -> list[tuple[object, ...]]:
+    """What was done and what came of it: an attempt is written anew, with other spaces, where it is the chosen one."""
+    values = map(decoded, steps)
+    return [(value.get("action"), value.get("observation"), value.get("response")) for value in values]
 
 
 def _object(value: object) -> Mapping[str, Any]:

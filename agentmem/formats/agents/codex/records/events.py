@@ -159,3 +159,10 @@ def _result_text(item: Mapping[str, Any]) -> str | None:
     if isinstance(result, list):
         return compact_json(result)
     return result if isinstance(result, str) else None
+
+
+def error_words(payload: Mapping[str, Any]) -> str:
+    """What an error event says, shortened."""
+    error = payload.get("message", payload.get("error"))
+    text = error.get("message") if isinstance(error, Mapping) else error
+    return text[:300] if isinstance(text, str) else "without words"

@@ -20,7 +20,7 @@ INPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_sea
 OUTPUTS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call",
                      "tool_search_call", "image_generation_call", "computer_call", "mcp_call"})  # fmt: skip
 COMPACTIONS = frozenset({"compaction", "context_compaction", "compaction_summary"})
-NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
+NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "trae_extra_info", "other"})
 SERVED = frozenset({"web_search_call", "image_generation_call"})
 """Calls that the provider answers itself: no result of them is written."""
 

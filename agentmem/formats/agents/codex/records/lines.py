@@ -24,6 +24,7 @@ _MOST_GLUED = 1000
 class _Line(msgspec.Struct):
     type: Any = None
     timestamp: Any = None
+    ordinal: Any = None
     payload: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -43,18 +44,24 @@ class Place:
     offset: int
     length: int
     line: int
+    base: int = 0
+    """Added to the ordinals of parts: the place of an item in a record of several."""
 
-    def where(self, part: int = 0, span: tuple[int, int] | None = None) -> Where:
-        return Where(self.source, self.offset, self.length, part, span, self.line)
+    def where(self, part: int = 0) -> Where:
+        return Where(self.source, self.offset, self.length, self.base + part, None, self.line)
+
+    def inside(self, base: int) -> Place:
+        return Place(self.source, self.offset, self.length, self.line, base)
 
 
 class Entry:
     """One record. `kind` is the type of the line; None where it has none."""
 
-    __slots__ = ("_named", "_payload", "_raw", "kind", "stamp")
+    __slots__ = ("_named", "_payload", "_raw", "kind", "ordinal", "stamp")
 
-    def __init__(self, kind: object, stamp: object, raw: bytes | None, payload: Any) -> None:
+    def __init__(self, kind: object, stamp: object, raw: bytes | None, payload: Any, ordinal: object = None) -> None:
         self._raw, self._payload = raw, payload
+        self.ordinal = ordinal if isinstance(ordinal, int) else None
         self._named: str | None = None
         self.kind = kind if isinstance(kind, str) else None
         self.stamp = stamp
@@ -109,10 +116,10 @@ def entry_of(data: bytes) -> Entry:
         if not isinstance(value, dict):
             raise ValueError(f"not an object but {type(value).__name__}") from None
         if "payload" in value:
-            return Entry(value.get("type"), value.get("timestamp"), None, value["payload"])
+            return Entry(value.get("type"), value.get("timestamp"), None, value["payload"], value.get("ordinal"))
         return Entry(value.get("type"), value.get("timestamp"), None, value)
     raw = bytes(line.payload)
-    return Entry(line.type, line.timestamp, raw or bytes(data), None)
+    return Entry(line.type, line.timestamp, raw or bytes(data), None, line.ordinal)
 
 
 def records_in(data: bytes) -> tuple[list[tuple[int, bytes]], str | None]:
@@ -141,7 +148,7 @@ def rescued(data: bytes) -> list[tuple[int, bytes]]:
             try:
                 entry_of(data[at:])
             except ValueError:
-                continue
+                continue  # no whole record there; the caller tells of the line
             return [(at, data[at:])]
     return []
 

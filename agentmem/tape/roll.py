@@ -1,17 +1,10 @@
-"""How a lane's prompts are held: columns for pieces, for each step only its edits, a whole id list now and then.
-
-Three verbs: `append`, `splice`, `close`. `sync` turns a whole list into splices. A tape only grows, so a prompt of a
-closed step never changes and may be read from another thread while the tape goes on.
-"""
+"""The prompts of one lane: columns for pieces, for each step only its edits, a whole id list now and then."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import overload
-
-import xxhash
 
 from agentmem.model import (
     FIXED_KINDS,
@@ -19,7 +12,6 @@ from agentmem.model import (
     HEAD_CHARACTERS,
     KINDS,
     STATE_KINDS,
-    Kind,
     Prompt,
     Provenance,
     Segment,
@@ -27,47 +19,13 @@ from agentmem.model import (
     Tokens,
     Where,
 )
+from agentmem.tape.match import opcodes
+from agentmem.tape.pieces import Edit, Piece
 
 _CODE = {kind: code for code, kind in enumerate(KINDS)}
 _UNKNOWN = -1
 _BUCKET = bytes(0 if kind in STATE_KINDS else 2 if kind in FIXED_KINDS else 1 for kind in KINDS)
-_MATCH_CELLS = 250_000
 _NOTHING = (None, None, None, None)
-
-
-def content_key(kind: str, text: str) -> int:
-    """Hash of kind and decoded text, 64 bits: equal keys are the same content."""
-    return xxhash.xxh3_64_intdigest(f"{kind}\0{text}".encode("utf-8", "surrogatepass"))
-
-
-@dataclass(slots=True, eq=False)
-class Piece:
-    """A piece on its way into a tape: a segment with its whole text still at hand."""
-
-    kind: Kind
-    text: str | None
-    """None: unknown (a system prompt that is not in the file)."""
-    where: Where | None = None
-    call_id: str | None = None
-    field: str | None = None
-    tool: str | None = None
-    tokens: int | None = None
-    """Given only where the text's count is not what the model pays (images, unknown blocks); else counted."""
-    stub_of: int | None = None
-    key: int = 0
-
-    def __post_init__(self) -> None:
-        if self.key == 0:
-            self.key = content_key(self.kind, self.text if self.text is not None else f"\0unknown {self.field}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Edit:
-    """At `position` of the list, `gone` ids were taken out and `new` ids put in."""
-
-    position: int
-    gone: tuple[int, ...]
-    new: tuple[int, ...]
 
 
 class PromptView(Prompt):
@@ -125,6 +83,9 @@ class Tape:
         self._extra: dict[int, tuple[str | None, int | None, str | None, str | None]] = {}
         self._counted: dict[int, int] = {}
         self.live: list[int] = []
+        self.standing = bytearray()
+        """1 for a piece that stands in the list now."""
+        self._carriers: dict[str, list[int]] = {}
         self._live_keys: dict[int, int] = {}
         self._sums = [0, 0, 0]
         self._unknown = [0, 0, 0]
@@ -158,6 +119,7 @@ class Tape:
         self.kinds.append(_CODE[piece.kind])
         self.keys.append(piece.key)
         self.tokens.append(_UNKNOWN if tokens is None else tokens)
+        self.standing.append(0)
         self.born.append(0)
         self.died.append(0)
         self._heads.append(None if piece.text is None else piece.text[:HEAD_CHARACTERS])
@@ -180,6 +142,13 @@ class Tape:
     def marks(self, ident: int) -> tuple[str | None, int | None, str | None, str | None]:
         """(call_id, stub_of, field, tool) of a piece, without making its segment."""
         return self._extra.get(ident, _NOTHING)
+
+    def carrier(self, field: str) -> int | None:
+        """The last piece in the list that carries that field; None if none does."""
+        found = self._carriers.get(field)
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else max(found, key=self.live.index)
 
     def field_of(self, ident: int) -> str | None:
         """Name of the field that the piece carries."""
@@ -232,7 +201,16 @@ class Tape:
         return ids
 
     def _weigh(self, ident: int, sign: int) -> None:
-        bucket = 0 if self._is_field(ident) else _BUCKET[self.kinds[ident]]
+        self.standing[ident] = sign > 0
+        extra = self._extra.get(ident)
+        bucket = _BUCKET[self.kinds[ident]]
+        if extra is not None and (field := extra[2]) is not None:
+            bucket = 0 if bucket != 2 else 2
+            carriers = self._carriers.setdefault(field, [])
+            if sign > 0:
+                carriers.append(ident)
+            else:
+                carriers.remove(ident)
         tokens = self.tokens[ident]
         if tokens == _UNKNOWN:
             self._unknown[bucket] += sign
@@ -244,10 +222,6 @@ class Tape:
             self._live_keys[key] = count
         else:
             del self._live_keys[key]
-
-    def _is_field(self, ident: int) -> bool:
-        extra = self._extra.get(ident)
-        return extra is not None and extra[2] is not None and _BUCKET[self.kinds[ident]] != 2
 
     def sync(self, pieces: Sequence[Piece]) -> None:
         """Make the list equal to `pieces`: what stands in both, in order, keeps its id and takes its new place."""
@@ -264,7 +238,7 @@ class Tape:
         old = [keys[i] for i in live[start:end_old]]
         new = [piece.key for piece in pieces[start:end_new]]
         shift = start
-        for kind, a, b, c, d in _opcodes(old, new):
+        for kind, a, b, c, d in opcodes(old, new):
             if kind == "equal":
                 for offset in range(b - a):
                     self._moved(live[shift + c + offset], pieces[start + c + offset])
@@ -301,8 +275,8 @@ class Tape:
         return n
 
     def pending_changes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """(ids that left and whose content stands nowhere in the list, ids that came) since the last close. The frame of
-        a rendered state never left: it is words around the fields."""
+        """(ids that left and whose content stands nowhere in the list, ids that came) since the last close. The frame
+        of a rendered state never left: it is words around the fields."""
         gone: dict[int, None] = {}
         came: dict[int, None] = {}
         for edit in self._pending:
@@ -320,7 +294,7 @@ class Tape:
         return tuple(left), tuple(came)
 
     def left(self, n: int) -> tuple[int, ...]:
-        """Ids that stood in the prompt before and whose content stands nowhere in prompt n. n = steps + 1: the open one."""
+        """Ids that stood in the prompt before and whose content stands nowhere in prompt n; steps + 1: the open one."""
         return self.pending_changes()[0] if n == len(self._left) + 1 else self._left[n - 1]
 
     def came(self, n: int) -> tuple[int, ...]:
@@ -366,31 +340,3 @@ class Tape:
         """The prompt of step n; that of the open step is copied, so that it never changes."""
         ids = array("L", self.live) if n == len(self._edits) + 1 else None
         return PromptView(self, n, ids, limit, provenance)
-
-
-def _opcodes(old: list[int], new: list[int]) -> Iterator[tuple[str, int, int, int, int]]:
-    """How `old` becomes `new`, left to right, by their common pieces in order."""
-    if not old or not new:
-        yield "replace", 0, len(old), 0, len(new)
-        return
-    if len(old) * len(new) <= _MATCH_CELLS:
-        from difflib import SequenceMatcher
-
-        yield from SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        return
-    places: dict[int, list[int]] = {}
-    for index, key in enumerate(new):
-        places.setdefault(key, []).append(index)
-    a = c = 0
-    for index, key in enumerate(old):
-        spots = places.get(key)
-        while spots and spots[0] < c:
-            spots.pop(0)
-        if spots and (place := spots[0]) - c <= 64:
-            if index > a or place > c:
-                yield "replace", a, index, c, place
-            yield "equal", index, index + 1, place, place + 1
-            a, c = index + 1, place + 1
-    if a < len(old) or c < len(new):
-        yield "replace", a, len(old), c, len(new)
-

@@ -1,0 +1,297 @@
+"""Roo Code (and Kilo before 2026): a task's folder, written whole by rename under a lock. Nothing is ever deleted.
+
+Messages that a summary or a truncation hides keep their place and name what hides them. The newest summary begins the
+prompt; results whose calls are hidden are not sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentmem.formats.loose import decode
+from agentmem.formats.reader import Format, Options
+from agentmem.formats.rewriting import Beside, WholeReader, changed_at, decoded, mapping
+from agentmem.formats.source import NotYet, Unreadable, read_at
+from agentmem.formats.task_feed import TaskFeed, extract_part, hide_all
+from agentmem.formats.times import seconds
+from agentmem.formats.usage import ANTHROPIC
+from agentmem.formats.versions import Item
+from agentmem.formats.vscode_tasks import HISTORY, UI, history_of, places_of, request_span, tasks_of, texts_of
+from agentmem.formats.whole import BARE, Reading, parse
+from agentmem.model import Boundary, RunInfo, Usage
+
+_HEAD = 65536
+_MARKS = re.compile(rb'"(?:condenseParent|condenseId|isSummary|truncationParent|truncationId|isTruncationMarker)"\s*:')
+_EXTENSIONS = ("rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+
+
+Event = tuple[float, int | None, int | None]
+"""When the person was told of a compaction, and the tokens before and after it."""
+
+
+class RooReader(WholeReader):
+    """Follows one task."""
+
+    NAME: ClassVar[str] = "roo"
+    LISTS: ClassVar[tuple[str, ...]] = (BARE,)
+
+    def _ident(self) -> str:
+        path = Path(self._path)
+        return path.parent.name if path.name == HISTORY else path.name.removesuffix(".json")
+
+    def _fresh(self) -> None:
+        self._sides = Beside()
+        self._feed_ = TaskFeed(self.draft, self.draft.main)
+        self._values: list[dict[str, Any]] = []
+        """What each message says of summaries and truncations, without its text."""
+        self._hidden: set[int] = set()
+        self._events: dict[str, Event] = {}
+        self._requests: list[tuple[float, Usage]] = []
+        self._waiting: list[int] = []
+        self._summary: int | None = None
+        self._ui_goal: str | None = None
+        self._ended: str | None = None
+        self.draft.agent = "roo"
+
+    def _beside(self) -> bool:
+        return self._sides.changed()
+
+    def _stale(self) -> bool:
+        return self._started and self._sides.changed()
+
+    def _start(self, reading: Reading) -> None:
+        path = Path(self._path).with_name(UI)
+        try:
+            ui = self._sides.read(path, (BARE,))
+        except (NotYet, Unreadable) as error:
+            if path.exists():
+                self.draft.problem(UI, str(error).partition(": ")[2])
+            ui = Reading()
+        for item in ui.lists.get(BARE, []):
+            self._told(decoded(item))
+        self._requests.sort(key=lambda one: one[0])
+        item_path = Path(self._path).with_name("history_item.json")
+        if self._sides.look(item_path):
+            try:
+                held = mapping(decode(read_at(item_path, 0, _HEAD)))
+            except (Unreadable, OSError, ValueError):
+                held = {}
+            if held.get("status") == "completed":
+                self._ended = "completed"
+
+    def _told(self, value: Mapping[str, Any]) -> None:
+        """One line of the conversation as the person saw it."""
+        at, said = seconds(value.get("ts")), value.get("say", value.get("ask"))
+        if at is None:
+            return
+        if said == "api_req_started":
+            usage = usage_of_request(value.get("text"))
+            if usage is not None:
+                self._requests.append((at, usage))
+        elif said in ("condense_context", "sliding_window_truncation"):
+            told = mapping(value.get("contextCondense") or value.get("contextTruncation"))
+            ident = told.get("condenseId") or told.get("truncationId")
+            if isinstance(ident, str):
+                sizes = (_integer(told.get("prevContextTokens")), _integer(told.get("newContextTokens")))
+                self._events[ident] = (at, *sizes)
+        elif said == "completion_result":
+            self._ended = "completed"
+        elif said in ("user_feedback", "api_req_started", "resume_task"):
+            self._ended = None
+
+    # -- messages -------------------------------------------------------------------------------------------------
+
+    def _feed(self, index: int, item: Item) -> None:
+        value = self._object(item, index)
+        if value is None:
+            value = {}
+        names = ("condenseParent", "condenseId", "truncationParent", "truncationId", "isSummary", "isTruncationMarker")
+        self._values.append({name: value[name] for name in names if name in value})
+        role, at, feed = value.get("role"), seconds(value.get("ts")), self._feed_
+        self._count(role if role in ("user", "assistant") else f"?{role or 'no role'}")
+        if value.get("isSummary"):
+            self._waiting.append(index)
+            feed.hear(value, item, at, summary=True)
+            feed.lane.answered = False
+            self._apply(at, everything=False, index=index)
+            return
+        if value.get("isTruncationMarker"):
+            self._waiting.append(index)
+            feed.hear(value, item, at)
+            self._apply(at, everything=False, index=index)
+            return
+        if role == "assistant":
+            self._apply(at, everything=False, index=index)
+            feed.answer(value, item, at, self._usage(at), self.draft.model)
+        elif role == "user":
+            feed.hear(value, item, at)
+        else:
+            feed.skip()
+
+    def _apply(self, at: float | None, *, everything: bool, index: int) -> None:
+        """Bring what hides messages into force: where it stands in the list, or when the person was told of it."""
+        late: list[int] = []
+        for marker in self._waiting:
+            value = self._values[marker]
+            ident = value.get("condenseId") or value.get("truncationId")
+            told = self._events.get(ident) if isinstance(ident, str) else None
+            if told is not None and at is not None and at < told[0] and not everything:
+                late.append(marker)
+                if marker == index:
+                    hide_all(self._feed_, {marker})  # It was put in front of messages that were there before it.
+                continue
+            self._hide(marker, ident, told, before=marker < index)
+        self._waiting = late
+
+    def _hide(self, marker: int, ident: object, told: Event | None, *, before: bool) -> None:
+        values, feed, lane = self._values, self._feed_, self._feed_.lane
+        summary = bool(values[marker].get("isSummary"))
+        parent = "condenseParent" if summary else "truncationParent"
+        hidden = {i for i, value in enumerate(values) if ident is not None and value.get(parent) == ident}
+        hidden -= self._hidden
+        if before and not any(piece in lane.tape.live for piece in feed.pieces[marker]):
+            self._put_back(marker)
+        if hidden:
+            hide_all(feed, hidden)
+            self._hidden |= hidden
+        if summary or lane.boundary is None:
+            _, was, now = told or (0.0, None, None)
+            why = f"{parent} hides {len(hidden)} messages"
+            lane.boundary = Boundary("compaction" if summary else "trim", True, was, now, why)
+        if summary:
+            self._orphans()
+
+    def _put_back(self, marker: int) -> None:
+        """A marker that came into force later than its place in the list: it stands where it is."""
+        feed, live = self._feed_, self._feed_.lane.tape.live
+        after = {ident for ids in feed.pieces[marker + 1 :] for ident in ids}
+        position = next((place for place, ident in enumerate(live) if ident in after), len(live))
+        feed.lane.splice(position, 0, feed.pieces[marker])
+
+    def _orphans(self) -> None:
+        """Results whose calls stand before a summary are not sent."""
+        tape = self._feed_.lane.tape
+        calls = set()
+        for ident in tape.live:
+            seg = tape.segment(ident)
+            if seg.kind == "call" and seg.call_id is not None:
+                calls.add(seg.call_id)
+        for position in range(len(tape.live) - 1, -1, -1):
+            seg = tape.segment(tape.live[position])
+            if seg.kind in ("result", "error") and seg.call_id is not None and seg.call_id not in calls:
+                self._feed_.lane.splice(position, 1)
+
+    def _usage(self, at: float | None) -> Usage | None:
+        """Of the last request that was begun before the answer."""
+        found = None
+        while at is not None and self._requests and self._requests[0][0] <= at:
+            found = self._requests.pop(0)[1]
+        return found
+
+    def _rest(self, reading: Reading) -> None:
+        draft = self.draft
+        if self._waiting:
+            self._apply(None, everything=True, index=len(self._values))
+        draft.set_goal(self._feed_.goal, declared=False)
+        draft.finished, draft.ended_as = self._ended is not None, self._ended
+        draft.unknown = ("system prompt", "tool schemas")
+
+    def extract(self, raw: bytes, part: int) -> str | None:
+        return extract_part(raw, part)
+
+
+def usage_of_request(text: object) -> Usage | None:
+    """Usage of one request, from the JSON in the text of `api_req_started`."""
+    if not isinstance(text, str):
+        return None
+    try:
+        told = mapping(decode(text.encode("utf-8", "surrogatepass")))
+    except ValueError:
+        return None
+    given, read, wrote = (_integer(told.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
+    if given is None:
+        return None
+    cost = told.get("cost")
+    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    outside = told.get("apiProtocol") != "openai"
+    prompt = given + (read or 0) + (wrote or 0) if outside else given
+    return Usage(prompt, read, wrote, _integer(told.get("tokensOut")), None, money, ANTHROPIC, "api_req_started")
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+# -- finding ------------------------------------------------------------------------------------------------------
+
+
+def recognise(path: Path, head: bytes) -> bool:
+    """A list of messages with this agent's marks, a task's folder of it, or a folder of such folders."""
+    if path.is_dir():
+        return any(_is_roo(found) for found in tasks_of(path)[:1])
+    if path.name == UI:
+        history = history_of(path)
+        return history is not None and _is_roo(history)
+    text = head.lstrip(b"\xef\xbb\xbf\0 \t\r\n")
+    if not text.startswith(b"[") or b'"role"' not in text:
+        return False
+    return _MARKS.search(text) is not None or (path.name == HISTORY and _is_roo(path))
+
+
+def _is_roo(history: Path) -> bool:
+    if (history.parent / "history_item.json").is_file() or any(name in str(history) for name in _EXTENSIONS):
+        return True
+    try:
+        return _MARKS.search(read_at(history, 0, _HEAD)) is not None
+    except (Unreadable, OSError):
+        return False
+
+
+def open_task(path: Path, options: Options) -> RooReader:
+    """Of a task's folder or of one of its files; of a folder of tasks the one that is named."""
+    if path.is_dir() and history_of(path) is None:
+        named = [found for found in tasks_of(path) if found.parent.name == options.run_id]
+        return RooReader((named or tasks_of(path))[0], options)
+    known = path.name in (HISTORY, UI) or path.is_dir()
+    return RooReader((history_of(path) if known else None) or path, options)
+
+
+def runs(path: Path) -> Iterable[RunInfo]:
+    if path.is_dir():
+        return [peek(found) for found in tasks_of(path)]
+    return [peek((history_of(path) if path.name == UI else None) or path)]
+
+
+def places(folder: Path) -> Iterable[Path]:
+    """Tasks that were given in this folder, newest first."""
+    return places_of(folder, _EXTENSIONS)
+
+
+def peek(path: Path) -> RunInfo:
+    """A row of the list from the head of the history and the item beside it."""
+    ident = path.parent.name if path.name == HISTORY else path.name.removesuffix(".json")
+    goal = status = None
+    try:
+        held = mapping(decode(read_at(path.with_name("history_item.json"), 0, _HEAD)))
+        goal, status = held.get("task"), held.get("status")
+    except (Unreadable, OSError, ValueError):
+        pass
+    try:
+        items = parse(read_at(path, 0, _HEAD), str(path), (BARE,)).lists.get(BARE, [])
+    except NotYet:
+        items = []
+    for item in items[:1] if not goal else ():
+        for text in texts_of(decoded(item)):
+            span = request_span(text)
+            if span is not None:
+                goal = goal or text[span[0] : span[1]]
+    return RunInfo(
+        ident, str(path), RooReader.NAME, changed_at(path), "ended" if status == "completed" else "unknown", None,
+        goal if isinstance(goal, str) else None, "roo", None,
+    )  # fmt: skip
+
+
+FORMAT = Format("roo", "Roo and Kilo tasks", recognise, open_task, runs=runs, places=places, peek=peek)

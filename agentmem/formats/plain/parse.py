@@ -1,0 +1,182 @@
+"""Bytes of a file that holds one message list -> its messages and the rest, for a file that is written again and again.
+
+Where a version only adds messages to the one before, the bytes of those are compared and not parsed again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import xxhash
+
+from agentmem.formats.loose import decode, encode
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.versions import Item
+
+LIST_KEYS = ("messages", "history", "conversation", "input", "items")
+SPACE = b" \t\r\n"
+_LAST_KEPT = 64 * 1024 * 1024
+"""Bytes of a message list that are held to be compared with the next version."""
+_PLAIN = re.compile(r"[A-Za-z0-9_ .;-]+")
+"""What stands in JSON as it is, whoever writes it."""
+_PIECES = 3
+
+
+@dataclass(slots=True)
+class Parsed:
+    """One version of the file."""
+
+    rest: dict[str, Any]
+    """The object without its messages."""
+    stands: int
+    """So many messages of the version before stand at the beginning."""
+    fresh: list[Item]
+    """The messages behind them."""
+
+
+class Parser:
+    """Parses the versions of one file, in order. `problem` is told of what is odd: (where, what)."""
+
+    def __init__(self, path: str, problem: Callable[[str, str], None]) -> None:
+        self._path = path
+        self._problem = problem
+        self._list = b""
+        """Bytes of the messages of the last version, without the brackets."""
+        self._count = 0
+
+    def parse(self, data: bytes, *, whole: bool = False) -> Parsed:
+        """Raises NotYet for half a file, Unreadable for what is no object and no list. `whole`: all messages are wanted,
+        whatever stood before."""
+        text = data.removeprefix(b"\xef\xbb\xbf").strip(b"\0" + SPACE)
+        found = None if whole else self._appended(text)
+        return self._parse(text) if found is None else found
+
+    def may_hold(self, value: str) -> bool:
+        """False: that text stands in no message of the last version."""
+        pieces = sorted((piece.strip() for piece in _PLAIN.findall(value)), key=len, reverse=True)[:_PIECES]
+        return not self._list or all(piece.encode() in self._list for piece in pieces)
+
+    def forget(self) -> None:
+        """What follows stands on no version before."""
+        self._list, self._count = b"", 0
+
+    # -- the whole ------------------------------------------------------------------------------------------------
+
+    def _parse(self, text: bytes) -> Parsed:
+        try:
+            if text.startswith(b"["):
+                return self._taken({}, text)
+            body = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        except msgspec.ValidationError:
+            raise Unreadable(f"{self._path}: JSON, but no object and no list") from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            return self._odd(text, str(error))
+        for key in LIST_KEYS:
+            raw = body.pop(key, None)
+            if raw is None:
+                continue
+            rest = {name: _value(value) for name, value in body.items()}
+            try:
+                return self._taken(rest, bytes(raw))
+            except msgspec.ValidationError:
+                self._problem(key, f"{key} is no list but {type(_value(raw)).__name__}")
+                return self._loose(rest, [])
+        return self._loose({name: _value(value) for name, value in body.items()}, [])
+
+    def _taken(self, rest: dict[str, Any], raw: bytes) -> Parsed:
+        items = self._items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
+        self._count = len(items)
+        self._list = raw[1:-1].strip(SPACE) if len(raw) <= _LAST_KEPT else b""
+        return Parsed(rest, 0, items)
+
+    def _loose(self, rest: dict[str, Any], items: list[Item]) -> Parsed:
+        self.forget()
+        return Parsed(rest, 0, items)
+
+    def _odd(self, text: bytes, why: str) -> Parsed:
+        """What the strict parser refuses: NaN, lone surrogates, a second value behind the first, half a file."""
+        loose = text.decode("utf-8", "replace")
+        try:
+            value, end = json.JSONDecoder().raw_decode(loose)
+        except (ValueError, RecursionError) as error:
+            cut = not isinstance(error, json.JSONDecodeError) or "Unterminated" in error.msg
+            if isinstance(error, json.JSONDecodeError) and not cut and error.pos < len(loose):
+                raise NotYet(f"{self._path}: not JSON at character {error.pos}: {error.msg}") from None
+            raise NotYet(f"{self._path}: half written or cut: {why}") from None
+        if loose[end:].strip():
+            self._problem(f"byte {len(loose[:end].encode())}", "trailing junk; the first object was used")
+        if isinstance(value, list):
+            return self._loose({}, self._items([encode(item) for item in value]))
+        if not isinstance(value, dict):
+            raise Unreadable(f"{self._path}: JSON, but no object and no list")
+        found = next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
+        items = value.pop(found) if found is not None else []
+        return self._loose(value, self._items([encode(item) for item in items]))
+
+    def _items(self, raws: Iterable[Any]) -> list[Item]:
+        source = f"history:{self._path}"
+        out = []
+        for raw in raws:
+            data = bytes(raw)
+            key = xxhash.xxh3_64_intdigest(data)
+            out.append(Item(data, source, key, len(data), key=key))
+        return out
+
+    # -- only more ------------------------------------------------------------------------------------------------
+
+    def _appended(self, text: bytes) -> Parsed | None:
+        """The version, if its list begins with the whole list before; None if that cannot be told."""
+        held = self._list
+        if not held:
+            return None
+        start = text.find(held[:256])
+        end = start + len(held)
+        if start < 0 or text[start:end] != held:
+            return None
+        behind = text[end:].lstrip(SPACE)
+        before = text[:start].rstrip(SPACE)
+        if not before.endswith(b"[") or behind[:1] not in (b",", b"]"):
+            return None
+        closing = b"" if before == b"[" else b"}"
+        try:
+            # The bracket opens the list itself, and not one inside another member.
+            opened = msgspec.json.decode(before + b"]" + closing)
+            if closing and (not isinstance(opened, dict) or not _is_list(opened)):
+                return None
+            small = before + (behind[1:] if behind[:1] == b"," else behind)
+            if not closing:
+                rest, raw = {}, small
+            else:
+                body = msgspec.json.decode(small, type=dict[str, msgspec.Raw])
+                raw = bytes(body.pop(next(key for key in LIST_KEYS if key in body)))
+                rest = {name: _value(value) for name, value in body.items()}
+            fresh = self._items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if behind[:1] == b"," and not fresh:
+            return None
+        stands = self._count
+        self._count += len(fresh)
+        if fresh:
+            stop = end + len(text[end:]) - len(behind) + 1 + len(raw) - 2
+            self._list = text[start:stop].rstrip(SPACE)
+            if len(self._list) > _LAST_KEPT:
+                self.forget()
+        return Parsed(rest, stands, fresh)
+
+
+def _is_list(opened: dict[str, Any]) -> bool:
+    """Whether the last member of an object is the one that its messages are taken from."""
+    return next((key for key in LIST_KEYS if key in opened), None) == list(opened)[-1]
+
+
+def _value(raw: Any) -> Any:
+    try:
+        return decode(bytes(raw))
+    except ValueError:
+        return None

@@ -1,0 +1,338 @@
+"""What our own lines say, wherever they stand: decoded lines in, a run in the making out.
+
+The reader of our files and those of our databases share it; each says where a line stands and reads its bytes again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import xxhash
+
+from agentmem.checkpoint.delta.state import applied
+from agentmem.checkpoint.ledger_line import DamagedLine, Line, decode
+from agentmem.formats.draft import Call, Declared, LaneDraft, RunDraft, StepDraft
+from agentmem.formats.fields import Finder, field_kind, flatten
+from agentmem.formats.messages import arguments_text, call_text, split
+from agentmem.formats.outcome import judge
+from agentmem.formats.plain.envelope import apply_goal, prefix_pieces, unknown_parts
+from agentmem.formats.usage import usage_of
+from agentmem.formats.versions import PARTS, Item, MessageList
+from agentmem.model import Cause, Field, Gap, Where
+from agentmem.tape import Piece
+
+_PROMPT = 1_000_000
+_PREFIX = 2_000_000
+_CAUSES: tuple[Cause, ...] = Cause.__args__  # type: ignore[attr-defined]  # the tuple of a Literal has no typed accessor
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line stands: bytes `offset .. offset+length` of a file, or a row of a database."""
+
+    source: str
+    offset: int
+    length: int
+    line: int | None
+    shown: str
+    """In words: `line 12`, `save 12`."""
+
+
+def extract(raw: bytes, part: int) -> str | None:
+    """Whole text of piece `part` of a line. Raises DamagedLine."""
+    line = decode(raw)
+    index, number = divmod(part, PARTS)
+    if index >= _PREFIX:
+        pieces = prefix_pieces({"system": line.system, "tools": line.tools}, None)
+        return pieces[number].text if number < len(pieces) else None
+    found = line.add
+    if index >= _PROMPT:
+        found, index = (line.prompt.add if line.prompt else []), index - _PROMPT
+    parts = split(found[index]).parts if index < len(found) and isinstance(found[index], Mapping) else []
+    return parts[number].text if number < len(parts) else None
+
+
+class _LaneState:
+    """What one lane of the run holds between lines."""
+
+    def __init__(self, lane: LaneDraft) -> None:
+        self.lane = lane
+        self.messages = MessageList(lane)
+        self.prompt: MessageList | None = None
+        self.finder = Finder(lane.tape)
+        self.state: dict[str, Any] = {}
+        self.system: Any = None
+        self.tools: Any = None
+        self.notes: Any = None
+        self.last_step: int | None = None
+        self.keys: list[int] = []
+        """Hashes of the messages of the last save, where exact prompts are given."""
+
+
+class OwnLines:
+    """Builds the draft of one run from its lines, in order."""
+
+    def __init__(self, draft: RunDraft, fetch: Callable[[Where], bytes | None]) -> None:
+        """`fetch` reads the bytes of a line again; None if they are gone."""
+        self.draft = draft
+        self._fetch = fetch
+        self._lanes: dict[str, _LaneState] = {}
+        self._seq: int | None = None
+        self._exact = True
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a line yet."""
+        return bool(self._lanes)
+
+    def add(self, line: Line, place: Place) -> None:
+        """The next line."""
+        if self._seq is not None and line.seq > self._seq + 1 and not line.whole:
+            self.draft.problem(place.shown, f"{line.seq - self._seq - 1} saves are missing before it")
+        self._seq = line.seq
+        draft = self.draft
+        held = self._lanes.get(line.lane)
+        if held is None:
+            lane = draft.main if line.lane == "main" else draft.lane(line.lane, "subagent")
+            held = self._lanes[line.lane] = _LaneState(lane)
+        if line.run and line.lane == "main":
+            draft.id = line.run
+        if line.goal is not None:
+            draft.set_goal(line.goal, declared=True)
+        if line.window is not None:
+            draft.window, draft.window_source = line.window, "declared"
+        draft.model = line.model or draft.model
+        if line.status is not None:
+            draft.finished = line.status != "live"
+            draft.ended_as = line.status if draft.finished else None
+            if not line.add and line.state is None and line.prompt is None and line.step == held.last_step:
+                return
+        if line.state is not None:
+            self._apply_state(held, line, place)
+        fields = self._fields(held, line)
+        if line.system is not None or line.whole:
+            held.system = line.system
+        if line.tools is not None or line.whole:
+            held.tools = line.tools
+        steps = self._steps(held, line, place, fields)
+        self._finish_steps(held, line, place, fields, steps)
+
+    def _apply_state(self, held: _LaneState, line: Line, place: Place) -> None:
+        edit = line.state
+        assert edit is not None
+        try:
+            held.state = applied(held.state, edit.set, edit.unset, edit.full)
+        except ValueError as error:
+            self.draft.problem(place.shown, f"state: {error}")
+
+    def _fields(self, held: _LaneState, line: Line) -> tuple[Field, ...]:
+        state = dict(held.state)
+        if self.draft.goal_declared and "goal" not in state and self.draft.goal:
+            state = {"goal": self.draft.goal, **state}
+        if line.notes is not None or line.whole:
+            held.notes = line.notes
+        if held.notes and "notes" not in state:
+            state["notes"] = held.notes
+        return flatten(state, self.draft.count)
+
+    def _steps(
+        self, held: _LaneState, line: Line, place: Place, fields: tuple[Field, ...]
+    ) -> list[StepDraft]:
+        lane = held.lane
+        before = len(lane.steps)
+        lane.declared.extend(_declared(line.drops))
+        prefix = self._prefix(held, line, place)
+
+        def on_step(step: StepDraft, _: int = 0) -> None:
+            source = held.prompt or held.messages
+            step.fields = held.finder.assign(fields, lambda ident: self._text_of(lane, source, ident))
+
+        if line.prompt is not None:
+            self._exact_call(held, line, place, fields, prefix)
+            on_step(lane.steps[-1])
+            return lane.steps[before:]
+        self._exact = False
+        held.messages.prefix(prefix)
+        if not line.add and not held.messages.seen and fields and not lane.steps or self.draft.synthetic:
+            self._synthetic(held, line, fields)
+            return lane.steps[before:]
+        known = _with_earlier(fields, lane.fields)
+        held.messages.update(self._items(line.add, place, 0), keep=line.keep, fields=known, on_step=on_step)
+        return lane.steps[before:]
+
+    def _exact_call(
+        self, held: _LaneState, line: Line, place: Place, fields: tuple[Field, ...], prefix: list[Piece]
+    ) -> None:
+        assert line.prompt is not None
+        lane = held.lane
+        if held.prompt is None:
+            held.prompt = MessageList(lane)
+            lane.splice(0, len(lane.tape.live))
+        held.prompt.prefix(prefix)
+        items = self._items(line.prompt.add, place, _PROMPT)
+        held.prompt.update(items, keep=line.prompt.keep, fields=_with_earlier(fields, lane.fields), stays=False)
+        lane.close(provenance="exact")
+        self._replies(held, line, place)
+
+    def _replies(self, held: _LaneState, line: Line, place: Place) -> None:
+        """What the messages hold that neither the list before nor the prompt held: the answer and its results."""
+        lane = held.lane
+        assert held.prompt is not None
+        before = Counter(held.keys[line.keep :])
+        sent = set(held.prompt.seen)
+        keys = [xxhash.xxh3_64_intdigest(msgspec.json.encode(message)) for message in line.add]
+        held.keys[line.keep :] = keys
+        for index, (key, raw) in enumerate(zip(keys, line.add, strict=True)):
+            if before[key] > 0:
+                before[key] -= 1
+                continue
+            if key in sent or not isinstance(raw, Mapping):
+                continue
+            message = split(raw)
+            calls = [part.call_id for part in message.parts if part.kind == "call"]
+            if calls and all(call and lane.call_of(call) for call in calls):
+                continue
+            for number, part in enumerate(message.parts):
+                where = Where(
+                    place.source, place.offset, place.length, index * PARTS + number, None, place.line
+                )
+                piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
+                if message.role == "assistant":
+                    call = Call(part.tool, part.arguments or "", part.call_id) if part.tool else None
+                    lane.reply(piece, call, stays=False)
+                elif part.kind in ("result", "error"):
+                    known = lane.call_of(part.call_id) if part.call_id else None
+                    if known is None or not known.answered:
+                        lane.answer(piece, failed=part.failed, stays=False)
+
+    def _synthetic(self, held: _LaneState, line: Line, fields: tuple[Field, ...]) -> None:
+        """A run of states only: a step is one save, its prompt one segment `name: value` a field."""
+        lane = held.lane
+        self.draft.synthetic = True
+        lane.sync([Piece(field_kind(f.name), f"{f.name}: {f.value}", None, field=f.name) for f in fields])
+        carried = {lane.tape.field_of(ident): ident for ident in lane.tape.live}
+        lane.fields = tuple(
+            Field(f.name, f.value, f.tokens, f.verified_by, f.verified_at, carried.get(f.name), f.done) for f in fields
+        )
+        lane.close()
+        lane.answered = True
+
+    def _finish_steps(
+        self, held: _LaneState, line: Line, place: Place, fields: tuple[Field, ...], steps: list[StepDraft]
+    ) -> None:
+        draft, lane = self.draft, held.lane
+        notes = held.notes if not held.notes or isinstance(held.notes, str) else arguments_text(held.notes)
+        lane.notes = notes
+        for offset, step in enumerate(reversed(steps)):
+            step.own = line.step - offset
+        if steps:
+            missing = (steps[0].own or 0) - held.last_step - 1 if held.last_step is not None else 0
+            if missing > 0:
+                first = steps[0].own or 0
+                steps[0].gap = missing
+                draft.gaps.append(Gap(lane.id, first - missing - 1, first, missing, "saves that are not in the ledger"))
+            held.last_step = line.step
+            last = steps[-1]
+            last.at, last.notes = line.at, notes
+            last.usage = usage_of(line.usage, place.shown)
+            last.model = draft.model
+            self._attempts(lane, last, line)
+        elif lane.steps and lane.steps[-1].own == line.step:
+            lane.steps[-1].notes = notes
+            lane.touch(lane.steps[-1])
+        if not draft.synthetic:
+            source = held.prompt or held.messages
+            lane.fields = held.finder.assign(fields, lambda ident: self._text_of(lane, source, ident))
+        apply_goal(draft, fields, held.messages.goal_text, held.messages.starts_orphaned)
+        draft.provenance = "exact" if self._exact else "reconstructed"
+        system = bool(held.system) or any(kind == 0 for kind in lane.tape.kinds[:4])
+        draft.unknown = () if self._exact else unknown_parts(system, held.tools is not None)
+
+    def _attempts(self, lane: LaneDraft, step: StepDraft, line: Line) -> None:
+        """Attempts that the author gave, for a loop whose messages hold no calls."""
+        if step.calls or not line.attempts:
+            return
+        for given in line.attempts:
+            if not isinstance(given, Mapping):
+                continue
+            tool = str(given.get("tool") or given.get("name") or "?")
+            arguments = arguments_text(given.get("arguments", given.get("args")))
+            call = Call(tool, arguments, None)
+            lane.reply(Piece("call", call_text(tool, arguments), None, tool=tool), call, stays=False)
+            result = given.get("result", given.get("error"))
+            if result is None and "outcome" not in given:
+                continue
+            text = result if isinstance(result, str) else arguments_text(result)
+            outcome, error = judge(text, True if given.get("error") else None)
+            if given.get("outcome") in ("ok", "error", "denied", "unknown"):
+                outcome = given["outcome"]
+            lane.answer(Piece("result", text, None, tool=tool), outcome=outcome, error=error, stays=False)
+
+    # -- pieces ---------------------------------------------------------------------------------------------------
+
+    def _items(self, messages: list[Any], place: Place, first: int) -> list[Item]:
+        return [
+            Item(
+                msgspec.json.encode(message), place.source, place.offset, place.length, place.line,
+                (first + index) * PARTS,
+            )
+            for index, message in enumerate(messages)
+        ]  # fmt: skip
+
+    def _prefix(self, held: _LaneState, line: Line, place: Place) -> list[Piece]:
+        pieces = prefix_pieces({"system": held.system, "tools": held.tools}, None)
+        if line.system is not None or line.tools is not None:
+            given = prefix_pieces({"system": line.system, "tools": line.tools}, None)
+            places = {piece.key: number for number, piece in enumerate(given)}
+            for piece in pieces:
+                if piece.key in places:
+                    piece.where = Where(
+                        place.source, place.offset, place.length,
+                        _PREFIX * PARTS + places[piece.key], None, place.line,
+                    )  # fmt: skip
+        return pieces
+
+    def _text_of(self, lane: LaneDraft, source: MessageList, ident: int) -> str | None:
+        recent = source.recent_text(ident)
+        if recent is not None:
+            return recent
+        where = lane.tape.segment(ident).where
+        if where is None:
+            return None
+        try:
+            raw = self._fetch(where)
+            text = None if raw is None else extract(raw, where.part)
+        except DamagedLine:
+            return None
+        return text[where.span[0] : where.span[1]] if text is not None and where.span else text
+
+
+def _with_earlier(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The state after the step, and what it held before it: the prompt was rendered from the earlier one."""
+    known = {(field.name, field.value) for field in fields}
+    return (*fields, *(field for field in before if (field.name, field.value) not in known))
+
+
+def _declared(drops: list[Any] | None) -> list[Declared]:
+    out: list[Declared] = []
+    for drop in drops or ():
+        if isinstance(drop, str):
+            out.append(Declared(drop, "removed", "field", record="declared with save"))
+        elif isinstance(drop, Mapping):
+            cause = drop.get("cause")
+            what = drop.get("what")
+            tokens = drop.get("tokens")
+            text = drop.get("text") or drop.get("head")
+            out.append(
+                Declared(
+                    str(drop.get("name") or text or "?"), cause if cause in _CAUSES else "removed",
+                    what if what in ("segment", "field", "plan") else "field", None,
+                    text if isinstance(text, str) else None, tokens if isinstance(tokens, int) else None,
+                    record=str(drop.get("record") or "declared with save"),
+                )
+            )  # fmt: skip
+    return out

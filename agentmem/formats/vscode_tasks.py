@@ -1,0 +1,137 @@
+"""Task folders of agents that live in an editor (Cline, Roo, Kilo): where they stand, and what their texts are made of.
+
+A folder holds `api_conversation_history.json`, `ui_messages.json` and small files beside them. Calls of tools stand in
+native blocks, or as XML in the answer with the result in the next user text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agentmem.formats.messages import arguments_text
+from agentmem.formats.rewriting import newest
+from agentmem.formats.source import Unreadable, read_at
+from agentmem.model import Field, TokenCounter
+
+HISTORY = "api_conversation_history.json"
+UI = "ui_messages.json"
+_HEAD = 65536
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_MOST_TASKS = 2000
+TOOLS = (
+    "execute_command|read_file|write_to_file|replace_in_file|apply_diff|apply_patch|insert_content|search_and_replace"
+    "|search_files|list_files|list_code_definition_names|codebase_search|browser_action|use_mcp_tool"
+    "|access_mcp_resource|ask_followup_question|attempt_completion|plan_mode_respond|new_task|condense|switch_mode"
+    "|update_todo_list|fetch_instructions|load_mcp_documentation|web_fetch|web_search|summarize_task|new_rule"
+    "|report_bug|edit_file|run_slash_command|generate_image|skill"
+)
+_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)
+_ARGUMENT = re.compile(r"<([a-z_]{1,40})>(.*?)</\1>", re.DOTALL)
+_RESULT = re.compile(rf"\[({TOOLS})(?: for .{{0,4000}}?)?\] Result:[ \t]*\n?", re.DOTALL)
+_ASK = re.compile(r"<(task|user_message|feedback)>\s*(.*?)\s*</\1>", re.DOTALL)
+_ITEM = re.compile(r"^[ \t]*(?:[-*][ \t]*)?\[([ xX~-])\][ \t]+(.+?)[ \t]*$", re.MULTILINE)
+ENVIRONMENT = "<environment_details>"
+
+
+def xml_calls(text: str) -> Iterator[tuple[int, int, str | None, str]]:
+    """An answer cut into words and calls: (start, end, tool, arguments); tool None for words."""
+    done = 0
+    for match in _CALL.finditer(text):
+        if text[done : match.start()].strip():
+            yield done, match.start(), None, ""
+        arguments = {found.group(1): found.group(2).strip("\n") for found in _ARGUMENT.finditer(match.group(2))}
+        yield match.start(), match.end(), match.group(1), arguments_text(arguments)
+        done = match.end()
+    if text[done:].strip() or done == 0:
+        yield done, len(text), None, ""
+
+
+def result_header(text: str) -> tuple[str, int] | None:
+    """(tool, length of the header) of a user text that begins with the result of a call."""
+    match = _RESULT.match(text)
+    return None if match is None else (match.group(1), match.end())
+
+
+def request_span(text: str) -> tuple[int, int] | None:
+    """What the person asked for, inside its tags; None for what the program itself says."""
+    match = _ASK.search(text)
+    if match is not None and match.group(2):
+        return match.span(2)
+    stripped = text.lstrip()
+    return None if stripped.startswith((ENVIRONMENT, "[", "<")) or not stripped else (0, len(text))
+
+
+def checklist(text: str, count: TokenCounter) -> tuple[Field, ...]:
+    """Fields of a plan given as a Markdown checklist."""
+    return tuple(
+        Field(f"plan[{index}]", match.group(2), count(match.group(2)), done=match.group(1) in "xX")
+        for index, match in enumerate(_ITEM.finditer(text[:100_000]))
+    )
+
+
+# -- finding ------------------------------------------------------------------------------------------------------
+
+
+def history_of(path: Path) -> Path | None:
+    """The history of a task, given its folder or one of its files."""
+    folder = path if path.is_dir() else path.parent
+    found = path if path.name == HISTORY else folder / HISTORY
+    return found if found.is_file() else None
+
+
+def tasks_of(folder: Path) -> list[Path]:
+    """Histories of the task in a folder, or of the tasks in its folders; newest first."""
+    own = history_of(folder)
+    if own is not None:
+        return [own]
+    found: list[Path] = []
+    try:
+        for entry in folder.iterdir():
+            if len(found) >= _MOST_TASKS:
+                break
+            if not entry.is_symlink() and (entry / HISTORY).is_file():
+                found.append(entry / HISTORY)
+    except OSError:
+        return []
+    return newest(found)
+
+
+def places_of(folder: Path, extensions: Iterable[str], more: Iterable[Path] = ()) -> list[Path]:
+    """Histories of tasks that were given in this folder, newest first."""
+    home = Path.home()
+    roots = [
+        base / editor / "User" / "globalStorage" / extension / "tasks"
+        for base in (home / ".config", home / "Library" / "Application Support")
+        for editor in _EDITORS
+        for extension in extensions
+    ]
+    server = [
+        home / name / "data" / "User" / "globalStorage" / extension / "tasks"
+        for name in (".vscode-server", ".vscode-server-insiders", ".cursor-server")
+        for extension in extensions
+    ]
+    found = [path for root in (*roots, *server, *more) if root.is_dir() for path in tasks_of(root)]
+    return [path for path in newest(found) if _works_in(path, folder)]
+
+
+def _works_in(history: Path, folder: Path) -> bool:
+    """Whether the first request of a task names this folder as the place to work in."""
+    try:
+        head = read_at(history, 0, _HEAD)
+    except (Unreadable, OSError):
+        return False
+    place = re.escape(str(folder).encode())
+    return re.search(rb"Current (?:Working|Workspace) Directory \(" + place + rb"\)", head) is not None
+
+
+def texts_of(value: Mapping[str, Any]) -> Iterator[str]:
+    """Texts of one message."""
+    content = value.get("content")
+    if isinstance(content, str):
+        yield content
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, Mapping) and isinstance(block.get("text"), str):
+            yield block["text"]

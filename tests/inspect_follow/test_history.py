@@ -1,0 +1,260 @@
+"""The history of overwritten files: it survives a restart and damage, stays private and small, and is ours alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentmem.cli import main as command
+from agentmem.formats.reader import Version
+from agentmem.inspect.history import HistoryStore, store_path
+from agentmem.inspect.open import Opened, open_run
+from tests.inspect_follow.following import Following, checkpoint, closed, content, dump, messages, put
+
+
+def shifted(steps: int, keep: int = 2) -> dict[str, object]:
+    """A checkpoint whose author sends only the last calls: what left is in no later version."""
+    return checkpoint(steps, messages=[messages(0)[0], *messages(steps)[1:][-2 * keep :]])
+
+
+def opened(path: Path, store: HistoryStore) -> Opened:
+    return open_run(str(path), keeper=store)
+
+
+def watched(path: Path, versions: list[dict[str, object]]) -> None:
+    """Let the app see these versions of a file, each of them."""
+    put(path, versions[0])
+    with Following(path, history=True) as seen:
+        for version in versions:
+            put(path, version)
+            seen.until(lambda s, v=version: s.run is not None and s.run.main.steps[-2].own == v["step"])  # type: ignore[misc]  # bound now
+
+
+def test_versions_seen_before_a_restart_can_be_scrubbed_back_to(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    watched(path, [shifted(step) for step in range(1, 9)])
+    with Following(path, history=True) as seen:
+        seen.until(lambda s: s.steps == 8)
+        assert seen.run is not None
+        assert [step.own for step in seen.run.main.steps if not step.open] == list(range(1, 9))
+        second = seen.run.main.steps[1]
+        assert [seg.head for seg in second.prompt if seg.kind == "result"] == ["7 pieces on 1"]
+        put(path, shifted(9))
+        seen.until(lambda s: s.steps == 9)
+    assert closed(open_run(str(path)).run) == 2, "the file itself holds no more"
+
+
+def test_commands_read_the_history_and_do_not_write_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.json"
+    watched(path, [shifted(step) for step in range(1, 6)])
+    before = store_path().read_bytes()
+    put(path, shifted(6))
+    assert command(["show", str(path), "--json"]) == 0
+    assert len([step for step in json.loads(capsys.readouterr().out)["steps"] if not step["open"]]) == 6
+    assert command(["show", str(path), "--json", "--no-history"]) == 0
+    assert len([step for step in json.loads(capsys.readouterr().out)["steps"] if not step["open"]]) == 2
+    assert store_path().read_bytes() == before
+    with closing(sqlite3.connect(store_path())) as db:
+        assert db.execute("SELECT count(*) FROM version").fetchone() == (5,)
+
+
+def test_the_history_command_lists_and_clears(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.json"
+    assert command(["history"]) == 0 and "nothing is kept" in capsys.readouterr().out
+    watched(path, [shifted(step) for step in range(1, 4)])
+    assert command(["history", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)["files"][0]
+    assert (row["path"], row["versions"]) == (str(path), 3) and row["bytes"] > 0
+    (store_path().parent / "history.damaged-1.db").write_text("secrets")
+    assert command(["history", "--clear"]) == 0
+    capsys.readouterr()
+    assert command(["history"]) == 0 and "nothing is kept" in capsys.readouterr().out
+    assert b"pieces on" not in b"".join(file.read_bytes() for file in store_path().parent.iterdir())
+
+
+def test_after_a_clear_a_running_inspector_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    put(path, shifted(1))
+    with Following(path, history=True) as seen:
+        seen.until(lambda s: s.steps == 1)
+        HistoryStore.clear(store_path())
+        put(path, shifted(2))
+        seen.until(lambda s: s.steps == 2)
+        put(path, shifted(3))
+        seen.until(lambda s: s.steps == 3)
+    rows = HistoryStore.listing(store_path())
+    assert [(row.path, row.versions) for row in rows] == [(str(path), 2)]
+
+
+def test_nothing_is_written_beside_the_users_files_and_the_store_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    os.umask(0)
+    try:
+        watched(path, [shifted(step) for step in range(1, 4)])
+        with closing(sqlite3.connect(store_path())) as db:
+            db.execute("BEGIN IMMEDIATE")
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in store_path().parent.iterdir()}
+    finally:
+        os.umask(0o022)
+    assert os.listdir(tmp_path) == ["run.json"]
+    assert set(modes.values()) == {0o600} and "history.db" in modes
+    assert stat.S_IMODE(store_path().parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("damage", [b"this is no database " * 300, b"SQLite format 3\0" + b"\xff" * 9000])
+def test_a_damaged_store_is_moved_aside_and_following_goes_on(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "run.json"
+    watched(path, [shifted(1)])
+    store_path().write_bytes(damage)
+    Path(f"{store_path()}-wal").write_bytes(b"stale")
+    put(path, shifted(2))
+    with Following(path, history=True) as seen:
+        seen.until(lambda s: s.steps == 2 and "damaged" in s.trouble)
+        put(path, shifted(3))
+        seen.until(lambda s: s.steps == 3)
+    aside = sorted(store_path().parent.glob("history.damaged-*.db"))
+    assert len(aside) == 1 and aside[0].read_bytes() == damage
+    assert [row.versions for row in HistoryStore.listing(store_path())] == [2]
+
+
+def test_damage_that_is_found_while_at_work_is_moved_aside_too(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    dump(path, shifted(3))
+    place = tmp_path / "state" / "h.db"
+    store = HistoryStore(place)
+    run = opened(path, store)
+    assert store.notice is None and closed(run.run) == 2
+    store.close()
+    data = bytearray(place.read_bytes())
+    for page in range(4096, len(data), 4096):
+        data[page : page + 2000] = os.urandom(2000)
+    place.write_bytes(data)
+    damaged = HistoryStore(place)
+    again = opened(path, damaged)
+    assert closed(again.run) == 2 and damaged.notice and "damaged" in damaged.notice
+    assert len(list(place.parent.glob("h.damaged-*.db"))) == 1
+    damaged.close()
+
+
+def test_a_store_that_cannot_be_written_leaves_following_to_memory(tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    place.write_text("a file where a folder should be")
+    store = HistoryStore(place / "h.db")
+    assert store.notice is not None and store.notice.startswith("history is not kept")
+    path = tmp_path / "run.json"
+    dump(path, shifted(2))
+    run = opened(path, store)
+    put(path, shifted(5))
+    assert run.refresh() and closed(run.run) == 4
+    first = run.run.main.steps[0].prompt[0]
+    assert run.text(first) == "Count the shelves."
+
+
+def test_above_the_limit_the_files_seen_longest_ago_leave(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path / "h.db", limit=60_000)
+    for number in range(6):
+        store.keep(f"/{number}.json", Version(float(number), (number,), b"{}"), {number: bytes(20_000)})
+    kept = {row.path for row in HistoryStore.listing(tmp_path / "h.db")}
+    assert kept == {"/4.json", "/5.json"} or kept == {"/3.json", "/4.json", "/5.json"}
+    store.close()
+    assert (tmp_path / "h.db").stat().st_size < 160_000
+
+
+def test_one_file_that_is_too_big_alone_is_kept_no_further_and_said(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path / "h.db", limit=10_000)
+    store.keep("/a", Version(1.0, (1,), b"{}"), {1: bytes(20_000)})
+    store.keep("/a", Version(2.0, (1, 2), b"{}"), {2: b"two"})
+    assert store.notice is not None and "full" in store.notice
+    assert store.message("/a", 1) == bytes(20_000) and store.message("/a", 2) == b"two"
+    assert [row.versions for row in HistoryStore.listing(tmp_path / "h.db")] == [1]
+    store.close()
+
+
+VERSIONS = st.lists(
+    st.tuples(st.lists(st.integers(1, 9), max_size=8), st.sampled_from([b"{}", b'{"step":1}'])), max_size=12
+)
+
+
+def given_back(store: HistoryStore, path: str) -> list[tuple[tuple[int, ...], bytes]]:
+    before: tuple[int, ...] = ()
+    out = []
+    for version in store.past(path):
+        assert version.messages[: version.stands] == before[: version.stands]
+        before = version.messages
+        out.append((version.messages, version.rest))
+    return out
+
+
+@given(VERSIONS, st.lists(st.booleans(), min_size=12, max_size=12))
+def test_what_is_kept_comes_back_in_order_whichever_of_two_inspectors_kept_it(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[tuple[list[int], bytes]], turns: list[bool]
+) -> None:
+    place = tmp_path_factory.mktemp("store") / "h.db"
+    first = HistoryStore(place)
+    first.keep("/a", Version(0.0, (), b"begin"), {})
+    second = HistoryStore(place)
+    assert given_back(second, "/a") == [((), b"begin")]
+    expected: list[tuple[tuple[int, ...], bytes]] = [((), b"begin")]
+    for number, ((keys, rest), turn) in enumerate(zip(versions, turns, strict=False), 1):
+        entry = (tuple(keys), rest)
+        (first if turn else second).keep(
+            "/a", Version(float(number), *entry), {key: b"%d" % key for key in keys}
+        )
+        if entry != expected[-1]:
+            expected.append(entry)
+    first.close()
+    second.close()
+    store = HistoryStore(place)
+    assert given_back(store, "/a") == expected
+    assert all(store.message("/a", key) == b"%d" % key for keys, _ in expected for key in keys)
+    store.close()
+
+
+def test_a_long_history_is_put_together_message_by_message_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, place = tmp_path / "run.json", tmp_path / "h.db"
+    dump(path, checkpoint(1))
+    store = HistoryStore(place)
+    live = opened(path, store)
+    for step in range(2, 121):
+        put(path, checkpoint(step))
+        live.refresh()
+    store.close()
+    asked = 0
+    real = HistoryStore.message
+
+    def counting(self: HistoryStore, where: str, key: int) -> bytes | None:
+        nonlocal asked
+        asked += 1
+        return real(self, where, key)
+
+    monkeypatch.setattr(HistoryStore, "message", counting)
+    store = HistoryStore(place)
+    again = opened(path, store)
+    assert content(again.run) == content(live.run)
+    assert asked < 2 * (2 * 120 + 1)
+    store.close()
+
+
+def test_a_run_that_began_anew_in_the_same_file_is_so_after_a_restart(tmp_path: Path) -> None:
+    path, place = tmp_path / "run.json", tmp_path / "h.db"
+    dump(path, {**checkpoint(4), "goal": "Count the shelves."})
+    store = HistoryStore(place)
+    live = opened(path, store)
+    for step in (1, 2, 3):
+        put(path, {**checkpoint(step), "goal": "Count the lamps."})
+        live.refresh()
+    store.close()
+    store = HistoryStore(place)
+    assert content(opened(path, store).run) == content(live.run)
+    assert live.run.goal == "Count the lamps." and closed(live.run) == 3
+    store.close()
