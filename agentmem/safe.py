@@ -6,6 +6,7 @@ line separators become `<U+XXXX>` marks. Newline and tab stay in `block`; `line`
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -51,6 +52,12 @@ def hidden(text: str) -> int:
 def encodable(text: str) -> str:
     """Text that encodes as UTF-8: lone surrogates become U+FFFD. For files and the clipboard."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def json_text(text: str) -> str:
+    """A JSON document of which no character acts on a terminal: inside its strings they stand as escapes. The value is
+    the same."""
+    return _UNSAFE.sub(lambda match: json.dumps(match.group())[1:-1], text)
 
 
 def name(text: str, limit: int = 80) -> str:

@@ -109,8 +109,10 @@ def ferry() -> str:
     run.said("", run.call("run_shell_command", "Tests failed: 3", "error", command="npm test"))
     run.said("", run.call("codebase_investigator", FOUND, agent=AGENT, objective="Where are days?"))
     run.said("", run.call("run_shell_command", "Tests failed: 3", "error", command="npm test"))
-    summary = ("<state_snapshot>\n<overall_goal>Skip days of high wind in the ferry timetable.</overall_goal>\n"
-               "<key_knowledge>skipDay() is in src/days.ts; tests fail: 3</key_knowledge>\n</state_snapshot>")  # fmt: skip
+    goal = "Skip days of high wind in the ferry timetable."
+    known = "skipDay() is in src/days.ts; tests fail: 3"
+    inside = f"<overall_goal>{goal}</overall_goal>\n<key_knowledge>{known}</key_knowledge>"
+    summary = f"<state_snapshot>\n{inside}\n</state_snapshot>"
     head = {"id": "s001", "timestamp": run.stamp(), "type": "user", "content": [{"text": summary}]}
     told = "Got it. Thanks for the additional context!"
     reply = {"id": "s002", "timestamp": run.stamp(), "type": "gemini", "content": told, "tokens": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 from hypothesis import given
@@ -42,3 +43,10 @@ def test_tag_and_zero_width_characters_are_counted_as_hidden() -> None:
 
 def test_lone_surrogates_become_encodable() -> None:
     assert safe.encodable("a\ud800b") == "a\ufffdb"
+
+
+@given(st.text(max_size=60))
+def test_json_made_safe_for_a_terminal_is_the_same_value_and_nothing_in_it_acts(text: str) -> None:
+    document = safe.json_text(json.dumps({text: text}, ensure_ascii=False))
+    assert json.loads(document) == {text: text}
+    assert safe.hidden(document) == 0

@@ -87,8 +87,17 @@ class Follower:
             case "RawReady":
                 return RawReady(event.run_id, event.lane, event.segment_id, event.raw, event.path, event.line)
             case "LifelineReady":
-                lifeline: Lifeline = event.lifeline
+                lifeline: Lifeline = self._of_field(event.lane, event.text) or event.lifeline
                 return LifelineReady(event.run_id, event.lane, event.text, lifeline)
             case "Trouble":
                 return Trouble(event.text)
         return None
+
+    def _of_field(self, lane: str, text: str) -> Lifeline | None:
+        """Who types the name of a field of the state asks for the field, wherever else the name may stand."""
+        if self._index is None or lane not in self._index.lanes:
+            return None
+        from agentmem.inspect.lifelines import field_lifelines
+
+        names = (text, f"facts.{text}")
+        return next((line for line in field_lifelines(self._index.run, lane) if line.name in names), None)

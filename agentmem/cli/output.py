@@ -15,8 +15,10 @@ from agentmem import safe
 
 
 def document(name: str, body: dict[str, Any]) -> None:
-    """One JSON document, its schema first."""
+    """One JSON document, its schema first. What could act on a terminal stands in it as an escape."""
     data = msgspec.json.encode({"schema": f"agentmem.{name}/1", **body})
+    if not data.isascii() or b"\x7f" in data:
+        data = safe.json_text(data.decode()).encode()
     sys.stdout.buffer.write(data + b"\n")
     sys.stdout.flush()
 

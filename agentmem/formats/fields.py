@@ -178,15 +178,19 @@ class Finder:
         self._words: dict[int, int] = {}
         """Piece -> its words as bits, so that a value is looked for only where all its words may stand."""
 
-    def assign(self, fields: tuple[Field, ...], text_of: Callable[[int], str | None]) -> tuple[Field, ...]:
-        """The same fields with `segment` set to the live piece that carries each; None where none does."""
+    def assign(
+        self, fields: tuple[Field, ...], text_of: Callable[[int], str | None],
+        may_hold: Callable[[str], bool] | None = None,
+    ) -> tuple[Field, ...]:  # fmt: skip
+        """The same fields with `segment` set to the live piece that carries each; None where none does. `may_hold` False
+        of a value: it stands in no piece, which is known without looking at them."""
         out = []
         for field in fields:
             found = self._tape.carrier(field.name)
             if found is not None and field.name.endswith("]") and place(text_of(found) or "", field) is None:
                 found = None
             if found is None:
-                found = self._search(field, text_of)
+                found = self._search(field, text_of, may_hold)
             out.append(
                 field if found == field.segment else Field(
                     field.name, field.value, field.tokens, field.verified_by, field.verified_at, found, field.done
@@ -194,7 +198,9 @@ class Finder:
             )  # fmt: skip
         return tuple(out)
 
-    def _search(self, field: Field, text_of: Callable[[int], str | None]) -> int | None:
+    def _search(
+        self, field: Field, text_of: Callable[[int], str | None], may_hold: Callable[[str], bool] | None
+    ) -> int | None:
         tape, name = self._tape, (field.name, field.value)
         found, upto = self._seen.get(name, (None, 0))
         if found is not None:
@@ -202,23 +208,28 @@ class Finder:
                 return found
             upto = 0
         found = None
+        if upto < len(tape) and (may_hold is None or may_hold(field.value)):
+            found = self._look(field, upto, text_of)
+        self._seen[name] = (found, len(tape))
+        return found
+
+    def _look(self, field: Field, upto: int, text_of: Callable[[int], str | None]) -> int | None:
+        tape, known = self._tape, self._words
         wanted = _needed(field.value)
         for ident in range(len(tape) - 1, upto - 1, -1):
             if not tape.standing[ident] or tape.kinds[ident] in _SAID:
                 continue
-            words = self._words.get(ident)
-            if words is not None and not any(words & need == need for need in wanted):
+            words = known.get(ident)
+            if words and not any(words & need == need for need in wanted):
                 continue
             text = text_of(ident)
             if text is None:
                 continue
-            if words is None:
-                self._words[ident] = _bits(text)
+            # Most pieces are looked at once, while their text is at hand: their words are taken the second time.
+            known[ident] = 0 if words is None else words or _bits(text)
             if place(text, field) is not None:
-                found = ident
-                break
-        self._seen[name] = (found, len(tape))
-        return found
+                return ident
+        return None
 
 
 def _bits(text: str) -> int:

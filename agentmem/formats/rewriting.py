@@ -123,6 +123,7 @@ class WholeReader:
             rewritten = not self._cut and known > 0 and keys[: known - 1] != self._keys[:-1]
             self._begin("history rewritten, read again" if rewritten else None)
             self._before(reading)
+            items = self._records(reading)
             known = 0
         else:
             self.draft.notice = None

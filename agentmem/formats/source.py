@@ -271,15 +271,16 @@ class SnapshotFile:
             before = os.fstat(descriptor)
             if before.st_size > SNAPSHOT_LIMIT:
                 raise Unreadable(f"{self.path}: {before.st_size:,} bytes, more than a snapshot may have")
-            parts = []
-            position = 0
+            # At one go where the system gives all that is asked for.
+            parts = [os.pread(descriptor, before.st_size, 0)]
+            position = len(parts[0])
             while chunk := os.pread(descriptor, _CHUNK, position):
                 parts.append(chunk)
                 position += len(chunk)
             after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
-        data = b"".join(parts)
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
         if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns) or len(data) != after.st_size:
             raise NotYet(f"{self.path}: being written")
         self.changed_at = after.st_mtime

@@ -101,6 +101,9 @@ def choose(target: str, run_id: str | None) -> RunInfo:
             ids = ", ".join(row.id for row in (named or rows)[:12])
             raise NoRuns(f"{target}: {'no run' if not named else 'more than one run'} {run_id}; there are {ids}")
         rows = named
+    readable = [row for row in rows if row.problem is None]
+    if len(readable) == 1:
+        rows = readable
     if len(rows) > 1:
         raise SeveralRuns(target or "this folder", rows)
     if rows[0].problem is not None:

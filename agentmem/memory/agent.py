@@ -151,7 +151,7 @@ class Agent:
         cls, path: str | Path, client: Client, memory: Memory | None = None, *, policy: Policy | None = None
     ) -> Agent:
         """The agent as it was saved. `memory`: where long-term records go that the file holds, or, for a file that
-        names an address, the opened memory there (default: SQLite).
+        names an address, the opened memory there (default: opened by that address).
 
         Raises FileError naming the file if it is missing, damaged or newer than this library.
         """
@@ -177,9 +177,17 @@ def _oldest(messages: Sequence[Message], budget: int) -> tuple[list[Message], tu
     return drop_oldest(messages, budget, protect=system_only)
 
 
+def _opened(address: str) -> Memory:
+    if address.startswith("postgresql://"):
+        from agentmem.memory.recall.postgres import PostgresMemory  # an extra
+
+        return PostgresMemory(address)
+    return SqliteMemory(address)
+
+
 def _memory(kept: Mapping[str, Any], given: Memory | None) -> Memory:
     if "address" in kept:
-        return SqliteMemory(kept["address"]) if given is None else given
+        return _opened(kept["address"]) if given is None else given
     memory = SqliteMemory() if given is None else given
     memory.load(kept["rows"])
     return memory

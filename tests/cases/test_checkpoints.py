@@ -39,8 +39,9 @@ def test_a_folder_with_damaged_checkpoints_lists_all_of_them_each_with_its_damag
     rows = {Path(row["path"]).name: row for row in json.loads(capsys.readouterr().out)["runs"]}
     assert set(rows) == {"a.json", "b.json", "c.json", "d.json"}
     assert rows["a.json"]["problem"] and "empty" in rows["a.json"]["problem"]
-    assert rows["d.json"]["problem"]
     assert rows["c.json"]["problem"] is None
+    assert main(["show", str(tmp_path / "d.json"), "--no-history"]) == 2
+    assert "half written or cut" in capsys.readouterr().err
     whole = open_run(str(tmp_path / "c.json")).run
     assert len(each(whole)) == 2
     junk = open_run(str(tmp_path / "b.json")).run
@@ -77,14 +78,16 @@ def test_a_value_that_turns_null_at_a_save_is_a_class_of_its_own(tmp_path: Path)
     assert drop.text == "query_ready"
 
 
-def test_a_field_that_a_call_wrote_and_the_state_then_lacks_is_told_when_it_had_stood(tmp_path: Path) -> None:
-    body = [user(GOAL), *turn(1, "lookup", "order id 8841")]
-    first = {"step": 1, "messages": body, "state": state(facts={"order_id": "8841", "city": "Izmir"})}
+def test_a_field_that_the_next_save_no_longer_has_is_told_with_where_it_last_stood(tmp_path: Path) -> None:
+    body = [user(GOAL), *turn(1, "lookup", "found it")]
+    first = {"step": 1, "messages": body, "state": state(facts={"order_code": "TR-5512", "city": "Izmir"})}
     second = {
         "step": 2, "messages": [*body, *turn(2, "weigh", "3 kg")], "state": state(facts={"city": "Izmir"}),
     }  # fmt: skip
-    found = [drop for drop in drops(versions(tmp_path / "run.json", first, second).run) if drop.what == "field"]
-    assert [(drop.name, drop.step) for drop in found] in ([("facts.order_id", 2)], [])
+    (drop,) = drops(versions(tmp_path / "run.json", first, second).run)
+    assert (drop.what, drop.name, drop.step, drop.last_step, drop.cause, drop.recorded) == (
+        "field", "facts.order_code", 2, 1, "silent", False,
+    )  # fmt: skip
 
 
 def test_two_hundred_whole_checkpoints_share_their_messages(tmp_path: Path) -> None:

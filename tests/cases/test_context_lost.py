@@ -71,7 +71,8 @@ def test_a_rule_that_only_a_summary_states_is_never_shown_as_verified(tmp_path: 
 
 def cut_by_count() -> tuple[list[Message], list[Message]]:
     whole = [
-        system("You are careful. GOAL: " + GOAL), user("begin"), call("c1", "read", path="a"), result("c1", "text of a"),
+        system("You are careful. GOAL: " + GOAL), user("begin"), call("c1", "read", path="a"),
+        result("c1", "text of a"),
         user("and then?"), said("one"), user("go on"), said("two"),
     ]  # fmt: skip
     return whole, whole[3:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from agentmem.inspect.verdict import verdict
@@ -99,7 +100,7 @@ def test_compactions_that_free_nothing_each_show_what_they_freed(tmp_path: Path)
         lines.append(request([user("sort the archive"), user(summary)], said(f"a{number}"), {"prompt_tokens": size}))
     run = open_file(log(tmp_path / "calls.jsonl", lines)).run
     edges = [(step.boundary.kind, step.boundary.before, step.boundary.after) for step in each(run) if step.boundary]
-    assert edges == [("compaction", a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+    assert edges == [("compaction", a, b) for a, b in pairwise(sizes)]
 
 
 def test_a_store_without_results_cannot_tell_loops_and_says_so(tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ def test_bytes_that_come_one_at_a_time_make_each_record_once(tmp_path: Path) -> 
         with path.open("ab") as file:
             file.write(bytes([byte]))
         source.refresh()
-    assert [step.replies[0].head for step in each(source.run)] == ["answer to begin", "answer to more", "answer to most"]
+    heads = [step.replies[0].head for step in each(source.run)]
+    assert heads == ["answer to begin", "answer to more", "answer to most"]
 
 
 def test_a_file_replaced_deleted_and_made_again_keeps_the_view(tmp_path: Path) -> None:
@@ -118,7 +119,8 @@ def test_a_file_that_is_none_of_ours_is_refused_in_one_line(
 
 
 MESSAGES_OF_ANY_TYPE: list[object] = [
-    "text", 3, None, {"role": "user", "content": "x"}, [1, 2], [None, "x", 3, {"a": 1}, ["y"], user("hello"), said("hi")],
+    "text", 3, None, {"role": "user", "content": "x"}, [1, 2],
+    [None, "x", 3, {"a": 1}, ["y"], user("hello"), said("hi")],
 ]  # fmt: skip
 
 

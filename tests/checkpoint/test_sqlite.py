@@ -156,7 +156,7 @@ def test_a_row_that_was_deleted_is_missed(tmp_path: Path) -> None:
     some(path, 4).close()
     with sqlite3.connect(path) as db:
         db.execute("delete from steps where seq = 2")
-    with pytest.raises(DamagedError, match="save 3 does not follow save 1.*good to step 1"):
+    with pytest.raises(DamagedError, match=r"save 3 does not follow save 1.*good to step 1"):
         load("parser", store=path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,9 +18,8 @@ CYCLE_TOLD, FAILED, ALL = 25, 30, 32
 class Beside:
     """An agent that runs beside the inspector, as far as a test lets it."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float] | None = None) -> None:
-        given = {} if clock is None else {"clock": clock}
-        self._run = record(RUN, goal=GOAL, folder=folder, resume=False, **given)
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._run = record(RUN, goal=GOAL, folder=folder, resume=False, clock=clock)
         self._agent = DemoAgent(self._run)
         self._done = 0
 

@@ -99,7 +99,7 @@ async def watching(
     targets: Sequence[Path], size: tuple[int, int] = (80, 24), until: str | None = None, light: bool = False,
     looked: Sequence[tuple[str, str]] = (),
 ) -> AsyncIterator[Seen]:  # fmt: skip
-    """An app that follows real files with the real worker, once `until` stands on its screen. No target: this folder."""
+    """An app that follows real files with the real worker, once `until` is on the screen. No target: this folder."""
     app = Inspector(
         lambda: Watch([str(target) for target in targets], history=False), clock=False, light=light,
         looked=lambda: list(looked),

@@ -7,11 +7,13 @@ growing pauses and within a bound; a server that was never reached is said to be
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlencode
 
 from agentmem.checkpoint.store import CheckpointError
 
@@ -83,6 +85,20 @@ def shown(address: str) -> str:
     port = f":{held['port']}" if held.get("port") and place else ""
     where = f" at {host}" if host and not place else ""
     return f"postgresql://{user}{place}{port}/{held.get('dbname') or held.get('user') or ''}{where}"
+
+
+def without_password(address: str) -> str:
+    """The same address, to be kept: the password comes from `~/.pgpass` or the environment when it is used."""
+    held = parts(address)
+    held.pop("password", None)
+    host, port = str(held.pop("host", "")), held.pop("port", "")
+    user, name = (quote(str(held.pop(part, "")), safe="") for part in ("user", "dbname"))
+    if not re.fullmatch(r"[\w.-]*", host):
+        held["host"], host = host, ""  # a socket's folder, several hosts, an IPv6 address
+    if port and not host:
+        held["port"], port = port, ""
+    more = f"?{urlencode(held)}" if held else ""
+    return f"postgresql://{user}{'@' if user else ''}{host}{':' if port else ''}{port}/{name}{more}"
 
 
 class Link:

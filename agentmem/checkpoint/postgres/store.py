@@ -50,7 +50,7 @@ class PostgresStore(DatabaseStore):
         self._link = Link(address, WRITING, retry=retry)
         self.address = self._link.shown
         self._there = self._prepared = 0
-        """By which connection, by its number, the tables were found to be there, and this session made ready to save."""
+        """Number of the connection by which the tables were found, and of the one that was made ready to save."""
 
     def close(self) -> None:
         self._link.close()

@@ -136,7 +136,7 @@ class Parser:
             return None
         start = text.find(held[:256])
         end = start + len(held)
-        if start < 0 or text[start:end] != held:
+        if start < 0 or not text.startswith(held, start):
             return None
         behind = text[end:].lstrip(SPACE)
         before = text[:start].rstrip(SPACE)
@@ -154,6 +154,8 @@ class Parser:
             else:
                 body = msgspec.json.decode(small, type=dict[str, msgspec.Raw])
                 raw = bytes(body.pop(next(key for key in LIST_KEYS if key in body)))
+                if not small.startswith(raw, len(before) - 1):
+                    return None
                 rest = {name: _value(value) for name, value in body.items()}
             fresh = self._items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
         except (msgspec.DecodeError, RecursionError):

@@ -6,14 +6,10 @@ its steps; versions seen later are merged into them; what was missed is a gap.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-import msgspec
-import xxhash
 
 from agentmem.formats.draft import RunDraft, StepDraft
 from agentmem.formats.fields import Finder
@@ -28,9 +24,6 @@ from agentmem.formats.versions import Item, MessageList, extract_message
 from agentmem.model import Field, Where
 from agentmem.tape import Piece
 from agentmem.tokens import counter
-
-LIST_KEYS = ("messages", "history", "conversation", "input", "items")
-_SPACE = b" \t\r\n"
 
 
 class _Memory:
@@ -73,6 +66,9 @@ class SnapshotReader:
         self._restored = False
         self._last_rest: bytes | None = None
         self._system = False
+        self._keys: list[int] = []
+        """Of all messages of the last version."""
+        self._parser = Parser(self._path, draft.problem)
 
     def watched(self) -> Iterable[Path]:
         return (Path(self._path).parent,)
@@ -91,7 +87,9 @@ class SnapshotReader:
             if change == "gone":
                 raise Unreadable(f"{self._path}: no such file")
             data = self._file.read()
-            rest, items = self._parse(data)
+            parsed = self._parser.parse(data)
+            if parsed.stands and self._restarts(parsed.rest):
+                parsed = self._parser.parse(data, whole=True)
         except (NotYet, Unreadable) as error:
             self._file.forget()
             if not self._list.seen and not self.draft.main.steps:
@@ -102,7 +100,7 @@ class SnapshotReader:
             return changed
         self.draft.notice = None
         at = self._file.changed_at or time.time()
-        self._version(rest, items, at, keep=True)
+        self._version(parsed.rest, parsed.fresh, at, parsed.stands, keep=True)
         return True
 
     # -- versions -------------------------------------------------------------------------------------------------
@@ -122,18 +120,28 @@ class SnapshotReader:
             if len(items) < len(version.messages):
                 items = []
                 continue
-            self._version(decode(version.rest), items, version.seen_at, stands, keep=False)
+            rest = decode(version.rest)
+            if self._restarts(rest):
+                stands = 0
+            self._version(rest, items[stands:], version.seen_at, stands, keep=False)
 
-    def _version(self, rest: dict[str, Any], items: list[Item], at: float, stands: int = 0, *, keep: bool) -> None:
-        """Take in a version, of which the first `stands` messages are known to be those of the one before."""
+    def _restarts(self, rest: Mapping[str, Any]) -> bool:
+        """Whether it is a new run in the same file: another goal, and the count starts again."""
+        draft = self.draft
+        if not draft.goal_declared or not self._numbering.restarts(integer(rest.get("step"))):
+            return False
+        fields = state_fields(rest, draft.count)
+        goal = next((field.value for field in fields if field.name in ("goal", "task")), None)
+        return goal is not None and goal != draft.goal
+
+    def _version(self, rest: dict[str, Any], fresh: list[Item], at: float, stands: int, *, keep: bool) -> None:
+        """Take in a version: the first `stands` messages of the one before, then `fresh`."""
+        if self._restarts(rest):
+            self._fresh("a new run in the same file")
+            self._restored = True
         draft = self.draft
         number = integer(rest.get("step"))
         fields = state_fields(rest, draft.count)
-        goal = next((field.value for field in fields if field.name in ("goal", "task")), None)
-        if self._numbering.restarts(number) and draft.goal_declared and goal is not None and goal != draft.goal:
-            self._fresh("a new run in the same file")
-            self._restored = True
-            draft, stands = self.draft, 0
         if "step" in rest and number is None:
             draft.problem("step", f"step is no number: {rest['step']!r:.60}")
         draft.format = "checkpoint" if "step" in rest or "notes" in rest or "state" in rest else "messages"
@@ -142,13 +150,12 @@ class SnapshotReader:
         self._list.prefix(prefix)
         self._envelope(rest, at)
         before = len(lane.steps)
-        if draft.synthetic or (not lane.steps and fields and not items):
+        if draft.synthetic or (not lane.steps and fields and not fresh and not stands):
             self._state_only(fields, number, at)
         else:
             self._list.update(
-                items[stands:] if stands else items, keep=stands, fields=fields,
-                on_step=lambda step, _: self._on_step(step, fields),
-            )  # fmt: skip
+                fresh, keep=stands, fields=fields, on_step=lambda step, _: self._on_step(step, fields)
+            )
         self._numbering.number(lane.steps[before:], number)
         if lane.steps and not draft.synthetic:
             last = lane.steps[-1]
@@ -160,14 +167,15 @@ class SnapshotReader:
             last.notes = _notes(rest)
         lane.notes = _notes(rest)
         if not draft.synthetic:
-            lane.fields = self._finder.assign(fields, self._text_of)
+            lane.fields = self._finder.assign(fields, self._text_of, self._parser.may_hold)
         apply_goal(draft, fields, self._list.goal_text, self._list.starts_orphaned)
         if not stands:
-            self._system = any(b'"system"' in item.data[:60] for item in items)
+            self._system = any(b'"system"' in item.data[:60] for item in fresh)
         system = self._system or any(piece.kind == "system" for piece in prefix)
         draft.unknown = unknown_parts(system, any(piece.kind == "tools" for piece in prefix))
+        self._keys[stands:] = [item.key for item in fresh]
         if keep:
-            self._keep(rest, items, at)
+            self._keep(rest, fresh, at)
 
     def _envelope(self, rest: dict[str, Any], at: float) -> None:
         draft = self.draft
@@ -187,7 +195,7 @@ class SnapshotReader:
                 break
 
     def _on_step(self, step: StepDraft, fields: tuple[Field, ...]) -> None:
-        step.fields = self._finder.assign(fields, self._text_of)
+        step.fields = self._finder.assign(fields, self._text_of, self._parser.may_hold)
 
     def _state_only(self, fields: tuple[Field, ...], number: int | None, at: float) -> None:
         """No model calls: a step is one saved version, its prompt one segment `name: value` a field."""
@@ -220,21 +228,14 @@ class SnapshotReader:
         text = None if data is None else extract_message(data, where.part)
         return text[where.span[0] : where.span[1]] if text is not None and where.span else text
 
-    def _keep(self, rest: dict[str, Any], items: list[Item], at: float) -> None:
+    def _keep(self, rest: dict[str, Any], fresh: list[Item], at: float) -> None:
         body = encode(rest)
-        new = {item.key: item.data for item in items if item.key not in self._known}
+        new = {item.key: item.data for item in fresh if item.key not in self._known}
         if not new and body == self._last_rest:
             return
         self._last_rest = body
         self._known.update(new)
-        self.keeper.keep(self._path, Version(at, tuple(item.key for item in items), body), new)
-
-
-def _value(raw: msgspec.Raw) -> Any:
-    try:
-        return decode(bytes(raw))
-    except ValueError:
-        return None
+        self.keeper.keep(self._path, Version(at, tuple(self._keys), body), new)
 
 
 def _notes(rest: Mapping[str, Any]) -> str | None:
@@ -254,9 +255,9 @@ def _with_places(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple[
 
 def recognise(path: Path, head: bytes) -> bool:
     """A JSON list of messages, or an object with one, or with `step` and a state or notes."""
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0" + _SPACE)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0" + SPACE)
     if text.startswith(b"["):
-        first = text[1:].lstrip(_SPACE)[:1]
+        first = text[1:].lstrip(SPACE)[:1]
         return first in (b"{", b"]") and (b'"role"' in text or b'"type"' in text or first == b"]")
     if not text.startswith(b"{") or _is_lines(path, text):
         return False

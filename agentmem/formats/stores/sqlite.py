@@ -84,12 +84,12 @@ def checked(path: Path) -> None:
     """Raises Unreadable for a file that was cut short, or of a newer version."""
     head = read_at(path, 0, _HEADER)
     if len(head) < _HEADER:
-        raise Unreadable(f"{path}: half a database: {len(head)} bytes")
+        raise Unreadable(f"{path}: half a database, {len(head)} bytes")
     size = int.from_bytes(head[16:18], "big")
     wanted = (65536 if size == 1 else size) * int.from_bytes(head[28:32], "big")
     there = path.stat().st_size
     if there < wanted and head[24:28] == head[92:96] and not Path(f"{path}-wal").exists():
-        raise Unreadable(f"{path}: half a database: {there:,} of {wanted:,} bytes")
+        raise Unreadable(f"{path}: half a database, {there:,} of {wanted:,} bytes")
     version = int.from_bytes(head[60:64], "big")
     if version > VERSION:
         raise Unreadable(f"{path}: version {version} is newer than this library reads ({VERSION})")

@@ -19,7 +19,7 @@ def why_no_database(path: Path, head: bytes) -> str:
     wanted = (65536 if size == 1 else size) * int.from_bytes(head[28:32], "big")
     there = path.stat().st_size
     if len(head) < 100 or (there < wanted and not Path(f"{path}-wal").exists()):
-        return f"half a database: {there:,}" + (f" of {wanted:,} bytes" if len(head) >= 100 else " bytes")
+        return f"half a database, {there:,}" + (f" of {wanted:,} bytes" if len(head) >= 100 else " bytes")
     try:
         names = [str(row[0]) for row in Database(path).rows("select name from sqlite_master where type = 'table'")]
     except (NotYet, Unreadable) as error:

@@ -97,7 +97,7 @@ class GoalWalk:
     def _any(self, ids: Iterable[int]) -> bool:
         """Whether one of them carries the goal."""
         kinds, keys = self._tape.kinds, self._tape.keys
-        for ident in ids:
+        for ident in ids:  # noqa: SIM110 a plain loop: this runs for every edit of every step
             if (kinds[ident] in _MAY_CARRY or keys[ident] in self._keys) and self.carries(ident):
                 return True
         return False

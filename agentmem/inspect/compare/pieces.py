@@ -15,7 +15,6 @@ from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Kind, Seg
 from agentmem.tape import content_key
 
 _PINNED = frozenset({"system", "tools", "goal", "summary", "plan", "fact", "note", "recall"})
-_NEAR_THE_START = 4
 _ROWS = 12
 """More pieces than this that vanish from the middle without a record are one row."""
 
@@ -259,14 +258,14 @@ def _oldest(passage: Passage, trace: Sequence[Segment]) -> bool:
     """Whether what left stood before every message that stays: a window that slides."""
     gone = {seg.id for seg in trace}
     newest = max(gone)
+    came = set(passage.came)
+    kinds = passage.tape.kinds
+    ids: list[int] | None = None
     for edit in passage.edits:
-        if gone.isdisjoint(edit.gone):
+        if edit.position == 0 or gone.isdisjoint(edit.gone):
             continue
-        if edit.position > _NEAR_THE_START:
-            came = set(passage.came)
-            kinds, ids = passage.tape.kinds, passage.live()
-            if not all(
-                KINDS[kinds[ident]] in _PINNED or ident > newest or ident in came for ident in ids[: edit.position]
-            ):
+        ids = passage.live() if ids is None else ids
+        for ident in ids[: edit.position]:
+            if ident <= newest and ident not in came and KINDS[kinds[ident]] not in _PINNED:
                 return False
     return True

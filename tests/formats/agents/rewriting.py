@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import json
 import os
@@ -95,9 +96,9 @@ ODD: Sequence[Any] = (
 def spoiled(value: Any, seed: int, times: int = 6) -> Any:
     """The value with some of its members, anywhere, replaced by what nobody would write, left out, or given twice."""
     chance = random.Random(seed)
-    copy = json.loads(json.dumps(value))
+    whole = json.loads(json.dumps(value))
     for _ in range(times):
-        held: Any = copy
+        held: Any = whole
         while True:
             keys = list(held) if isinstance(held, dict) else range(len(held))
             if not keys:
@@ -109,6 +110,6 @@ def spoiled(value: Any, seed: int, times: int = 6) -> Any:
             if chance.random() < 0.2:
                 del held[key]
             else:
-                held[key] = chance.choice(ODD)
+                held[key] = copy.deepcopy(chance.choice(ODD))
             break
-    return copy
+    return whole

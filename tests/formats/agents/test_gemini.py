@@ -67,35 +67,28 @@ def test_the_outcome_is_what_the_record_says(tmp_path: Path, status: str, outcom
 
 def test_thoughts_and_notices_are_shown_and_never_sent(tmp_path: Path) -> None:
     thought = {"subject": "Plan", "description": "look first"}
-    records = [user("u", "go"), said("a", "look", thoughts=[thought]), {"id": "i", "type": "info", "content": "Updated"},
-               {"id": "e", "type": "error", "content": "API error"}, user("v", "on"), said("b", "done")]  # fmt: skip
+    told = [{"id": "i", "type": "info", "content": "Updated"}, {"id": "e", "type": "error", "content": "API error"}]
+    records = [user("u", "go"), said("a", "look", thoughts=[thought]), *told, user("v", "on"), said("b", "done")]
     lane = read(write(tmp_path / "a.jsonl", records)).draft.main
     assert heads(lane, 2) == ["go", "look", "on"]
     assert [lane.tape.segment(ident).kind for ident in lane.steps[0].replies] == ["thinking", "assistant", "error"]
 
 
 def test_a_checkpoint_drops_exactly_what_it_no_longer_lists(tmp_path: Path) -> None:
-    old = [
-        user("u", "the first request"),
-        said("a", "", call("c", "long " * 50)),
-        said("b", "", call("d", "second " * 40)),
-    ]
-    masked = said("b", "", call("d", "masked"))
-    records = [
-        *old,
-        listed(user("s", SUMMARY), said("t", "Got it.", tokens=None), masked),
-        user("v", "on"),
-        said("e", "ok"),
-    ]
-    run = run_of(read(write(tmp_path / "a.jsonl", records)))
-    step = run.main.steps[2]
+    long, second = "long " * 50, "second " * 40
+    kept = said("n", "a note")
+    old = [user("u", "the first request"), said("a", "", call("c", long)), said("b", "", call("d", second)), kept]
+    new = [user("s", SUMMARY), said("t", "Got it.", tokens=None), said("b", "", call("d", "masked")), kept]
+    run = run_of(read(write(tmp_path / "a.jsonl", [*old, listed(*new), user("v", "on"), said("e", "ok")])))
+    step = run.main.steps[3]
     assert step.boundary is not None and (step.boundary.kind, step.boundary.recorded) == ("compaction", True)
-    assert step.boundary.why.endswith("line 5: 2 records gone, results masked")
-    dropped = {drop.head for drop in step.drops}
-    assert dropped == {"the first request", ("long " * 50)[:120], ("second " * 40)[:120]}
+    assert step.boundary.why.endswith("line 6: 2 records gone, results masked")
+    assert {(drop.head, drop.cause) for drop in step.drops} == {
+        ("the first request", "compacted"), (long[:120], "compacted"), (second[:120], "shortened"),
+    }  # fmt: skip
     assert all(drop.recorded for drop in step.drops)
     assert [segment.kind for segment in step.prompt][:4] == ["summary", "goal", "summary", "assistant"]
-    assert (step.goal, len(run.main.steps)) == ("present", 3)
+    assert (step.goal, len(run.main.steps)) == ("present", 4)
 
 
 def test_a_checkpoint_that_only_masks_is_a_prune_and_one_that_changes_nothing_is_nothing(tmp_path: Path) -> None:

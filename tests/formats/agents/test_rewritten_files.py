@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentmem.formats import NotYet, Unreadable, recognise
+from agentmem.formats import NotYet, Options, Unreadable, formats, recognise
+from agentmem.formats.draft import RunDraft
 from tests.conftest import ROOT
 from tests.formats.agents.following import cuts, every_text_is_whole, picture, read, reader_of, run_of
 from tests.formats.agents.rewriting import WRITERS, dumped, follow, maker, spoiled
@@ -100,10 +101,15 @@ def test_a_file_cut_anywhere_opens_with_its_whole_records(tmp_path: Path, name: 
             continue
         opened += 1
         assert len(found.main.steps) <= len(whole.main.steps), place
-        keys = [found.main.tape.keys[ident] for ident in found.main.tape.ids(1)] if found.main.steps else []
-        assert keys == [whole.main.tape.keys[ident] for ident in whole.main.tape.ids(1)][: len(keys)], place
+        if found.main.steps:
+            assert set(_first(found)) <= set(_first(whole)), place
         assert any("half written or cut" in problem.what for problem in found.problems), place
     assert opened > 150
+
+
+def _first(draft: RunDraft) -> list[int]:
+    tape = draft.main.tape
+    return [tape.keys[ident] for ident in tape.ids(1)]
 
 
 @each
@@ -170,18 +176,10 @@ def test_a_past_that_was_rewritten_is_read_again_and_said(tmp_path: Path, name: 
 def test_what_is_no_run_says_so_in_one_line(tmp_path: Path, name: str, junk: bytes) -> None:
     path, _ = _placed(tmp_path, name)
     path.write_bytes(junk)
-    known = next(one for one in _formats() if one.name == name.split()[0])
+    known = next(one for one in formats() if one.name == name.split()[0])
     with pytest.raises((NotYet, Unreadable)) as caught:
-        from agentmem.formats import Options
-
         known.open(path, Options()).refresh()
     assert str(path.name) in str(caught.value) and "\n" not in str(caught.value)
-
-
-def _formats() -> tuple[Any, ...]:
-    from agentmem.formats import formats
-
-    return formats()
 
 
 @each

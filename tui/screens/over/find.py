@@ -9,6 +9,7 @@ from textual.widgets import Input
 from agentmem.model import Lifeline
 
 from ...context import View
+from ...safe import text
 from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Band
 from ...widgets.strip import lifeline_line
@@ -48,18 +49,12 @@ class Found(Band):
         axis = view_axis(view, width)
         if not self.typed:
             names = "  ".join(self.names)
-            hint = f" fields: {names}" if names else " no fields in this state"
+            hint = f" fields: {names}" if names else " any text of the prompts and replies of this lane"
             return (Line(()), Line((Span(fit(hint, width), "label"),)))
         if self.lifeline is None:
             return (Line(()), Line((Span(" searching", "label"),)))
         line = lifeline_line(self.typed, self.lifeline, axis, view.cursor[1])
-        return (line, Line((Span(" "), Span(fit(sentence_safe(self.lifeline), width - 1)))))
-
-
-def sentence_safe(lifeline: Lifeline) -> str:
-    from ...safe import text
-
-    return text(sentence(lifeline))
+        return (line, Line((Span(" "), Span(fit(text(sentence(self.lifeline)), width - 1)))))
 
 
 class Find(Ask):
@@ -74,14 +69,23 @@ class Find(Ask):
         super().__init__("find", "Enter goes there · Tab takes a field's name · ctrl+t pins · Esc leaves")
         self._run_screen = run_screen
         self._order = 0
+        self._begun: str | None = None
+        """What was typed before Tab put a name there."""
 
     def above(self) -> ComposeResult:
         yield Found(id="found")
 
     def on_mount(self) -> None:
         found = self.query_one(Found)
-        found.names = tuple(field.name.removeprefix("facts.") for field in self._run_screen.reader.step.fields)[:12]
+        found.names = self._names()
         found.show(self._run_screen.view(self._run_screen.context()))
+
+    def _names(self) -> tuple[str, ...]:
+        """Fields that one asks for: the lost ones first, the newest of them foremost, then those of this step."""
+        reader = self._run_screen.reader
+        lost = [drop.name for drop in reversed(reader.here.alarms) if drop.what == "field"]
+        names = [*lost, *(field.name for field in reader.step.fields if not field.name.endswith("]"))]
+        return tuple(dict.fromkeys(text(name.removeprefix("facts.")) for name in names))[:12]
 
     def on_input_changed(self, event: Input.Changed) -> None:
         typed = event.value
@@ -101,8 +105,11 @@ class Find(Ask):
         found.show(found.view)
 
     def action_complete(self) -> None:
+        """Tab: the first name that begins so, again the next."""
         found, typed = self.query_one(Found), self.query_one(Input)
-        names = [name for name in found.names if name.startswith(typed.value)] or list(found.names)
+        if self._begun is None or not typed.value.startswith(self._begun) or typed.value not in found.names:
+            self._begun, self._order = typed.value, 0
+        names = [name for name in found.names if name.startswith(self._begun)]
         if names:
             typed.value = names[self._order % len(names)]
             typed.cursor_position = len(typed.value)

@@ -7,14 +7,11 @@ Below 110 columns the last two are the second line of the row.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len
-
 from agentmem.inspect.explain import explain_drop, explain_prompt
-from agentmem.inspect.lost_block import KEYWORD_KINDS, ORDER, SINGULAR, lost_block, statement
-from agentmem.model import Cursor, Drop, Run, Survival
+from agentmem.inspect.lost_block import lost_block, statement
+from agentmem.model import Cursor, Drop, Run
 
 from ...context import Context
 from ...messages import ToStep
@@ -22,11 +19,9 @@ from ..line import Line, Span, fit, thousands
 from ..rows import Pane
 from .columns import GLYPHS, blank, clean, column, count, row, said
 from .losses import Loss, Made, boundary_word, losses, nothing_lost
+from .survived import INDENT, survival_lines, under
 
 GLYPH, CAUSE, TOKENS, AT, LAST, BACK = 3, 11, 8, 6, 9, 12
-INDENT = GLYPH + CAUSE
-LABEL = 13
-"""Cells for `└ survived` and the like, in front of what they list."""
 LISTED = 200
 """Pieces of a boundary that Enter lists at most."""
 
@@ -90,12 +85,12 @@ def _drop_lines(drop: Drop, terminal: int, width: int, target: object) -> list[L
         if alarm or drop.returned_at is not None:
             parts.append(came)
         words = "; ".join(parts)
-        lines.append(_under((Span(words, "text-error" if alarm else "label"),), width, fill))
+        lines.append(under((Span(words, "text-error" if alarm else "label"),), width, fill))
     if drop.missed_by:
         miss = drop.missed_by[0]
         more = f"  and {count(len(drop.missed_by) - 1, 'more time')}" if len(drop.missed_by) > 1 else ""
         lines.append(
-            _under((Span(f"needed at {miss.step} by {clean(miss.tool, 30)}", role),
+            under((Span(f"needed at {miss.step} by {clean(miss.tool, 30)}", role),
                     Span(f"   ✗ {clean(miss.error, width)}{more}", "text-error", True)), width, fill)
         )  # fmt: skip
     return lines
@@ -111,10 +106,6 @@ def _record(drop: Drop) -> str:
     if drop.record:
         return drop.record
     return "" if drop.recorded else "nobody recorded it"
-
-
-def _under(spans: Sequence[Span], width: int, fill: str | None = None, target: object = None) -> Line:
-    return row((Span(" " * INDENT), Span("└ ", "label"), *spans), width, fill=fill, target=target)
 
 
 def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list[Line]:
@@ -146,9 +137,9 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
         spans += [Span("   "), Span(fit(back, BACK), "label"), Span(clean(record, width), "label")]
     lines = [row(spans, width, target=BoundaryTarget(loss.lane, loss.n))]
     if not wide and record:
-        lines.append(_under((Span(clean(record, width), "label"),), width))
+        lines.append(under((Span(clean(record, width), "label"),), width))
     if boundary.opaque:
-        lines.append(_under((Span("cannot be checked: the summary is encrypted or missing", "text-warning"),), width))
+        lines.append(under((Span("cannot be checked: the summary is encrypted or missing", "text-warning"),), width))
     if loss.survival is not None:
         lines += survival_lines(loss.survival, width)
     if opened:
@@ -159,74 +150,12 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
                      Span(fit(shown, max(8, width - INDENT - 14)), "label"), Span(tail, "label")]  # fmt: skip
             lines.append(row(spans, width, target=BoundaryTarget(loss.lane, loss.n)))
         if len(pieces) > LISTED:
-            lines.append(_under((Span(f"and {len(pieces) - LISTED:,} more", "label"),), width))
+            lines.append(under((Span(f"and {len(pieces) - LISTED:,} more", "label"),), width))
     return lines
 
 
 class BoundaryTarget(ToStep):
     """Enter lists what the boundary took, again goes there."""
-
-
-def survival_lines(survival: Survival, width: int) -> list[Line]:
-    """`└ survived`, `└ lost` and `└ changed`, wrapped."""
-    lines: list[Line] = []
-    if survival.boundary.opaque:
-        return lines
-    kept: list[tuple[Span, ...]] = []
-    for kind in ORDER:
-        if kind in survival.kept:
-            have, total = survival.kept[kind]
-            if total:
-                role = "text-warning" if have < total else "foreground"
-                kept.append((Span(f"{kind} ", "label"), Span(f"{have}/{total}", role, have < total)))
-    lines += _listed("survived", kept, width)
-    lost: list[tuple[Span, ...]] = []
-    for kind in ORDER:
-        texts = [one.text for one in survival.lost if one.kind == kind]
-        if texts:
-            by = " (by keyword)" if kind in KEYWORD_KINDS else ""
-            name = SINGULAR.get(kind, kind) if len(texts) == 1 else kind
-            room = max(10, width - INDENT - LABEL - len(name) - len(by) - 4)
-            lost.append((Span(f"{name}{by} ", "label"), Span(_few(texts, room))))
-    lines += _listed("lost", lost, width)
-    changed = [(Span(f"{clean(a, 30)} → {clean(b, 30)}", "text-warning"),) for a, b in survival.changed]
-    return lines + _listed("changed", changed, width)
-
-
-def _few(texts: Sequence[str], room: int) -> str:
-    out = ""
-    for place, text in enumerate(texts):
-        shown = clean(text, room)
-        if out and cell_len(out) + cell_len(shown) + 1 > room - 8:
-            return f"{out} +{len(texts) - place}"
-        out = f"{out} {shown}" if out else shown
-    return fit(out, room).rstrip()
-
-
-def _listed(word: str, items: Sequence[Sequence[Span]], width: int) -> list[Line]:
-    """Items side by side behind a word, wrapped under one another."""
-    lines: list[Line] = []
-    room = max(10, width - INDENT - LABEL - 1)
-    line: list[Span] = []
-    used = 0
-    for item in items:
-        cells = sum(cell_len(span.text) for span in item)
-        if line and used + 3 + cells > room:
-            lines.append(_item_line(word if not lines else "", line, width))
-            line, used = [], 0
-        if line:
-            line.append(Span("   "))
-            used += 3
-        line.extend(item)
-        used += cells
-    if line:
-        lines.append(_item_line(word if not lines else "", line, width))
-    return lines
-
-
-def _item_line(word: str, spans: Sequence[Span], width: int) -> Line:
-    lead = "└ " if word else "  "
-    return row((Span(" " * INDENT), Span(lead + fit(word, LABEL - 2), "label"), *spans), width)
 
 
 class LostPane(Pane):
@@ -243,13 +172,17 @@ class LostPane(Pane):
         self._starts: list[int] = []
         self._count = 0
         self._made_for: tuple[int, int] | None = None
+        self._to_cursor = False
+        """The reader went to another step: what it lost comes into view when the pane is looked at."""
 
     def show(self, run: Run, cursor: Cursor, context: Context) -> None:
         other = self._bound is None or self._bound[0].id != run.id or self._bound[1][0] != cursor[0]
+        moved = self._bound is not None and self._bound[1] != cursor
         self._bound = (run, cursor, context)
         if other:
             self._kept = {}
         self.changed("start" if other else "keep")
+        self._to_cursor = self._to_cursor or moved
 
     def _make(self, width: int) -> None:
         """Rows and their places; made when the pane is looked at, once a run."""
@@ -274,6 +207,24 @@ class LostPane(Pane):
             at += height(loss, terminal, width, (loss.lane, loss.n) in self._opened)
             before = loss
         self._count = at
+
+    def _settle(self, width: int) -> int:
+        if self._to_cursor and self.size.height:
+            self._to_cursor = False
+            self._reveal_step(width)
+        return super()._settle(width)
+
+    def _reveal_step(self, width: int) -> None:
+        """Put the cursor on what the reader's step lost, the boundary first; if it lost nothing it stays."""
+        self._make(width)
+        n = 0 if self._bound is None else self._bound[1][1]
+        here = [place for place, loss in enumerate(self._losses) if loss.n == n]
+        if here:
+            chosen = next((place for place in here if self._losses[place].sort == "boundary"), here[0])
+            end = self._starts[chosen + 1] if chosen + 1 < len(self._starts) else self._count
+            self.selected, self._anchor = self._starts[chosen], None
+            self.reveal(end - 1)
+            self.reveal(self.selected)
 
     def line_count(self, width: int) -> int:
         self._make(width)

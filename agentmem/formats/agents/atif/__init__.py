@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agentmem.formats.agents.atif.reader import AtifReader, ident_of
 from agentmem.formats.agents.atif.steps import parts_of, source_of, task_span
-from agentmem.formats.reader import Format
+from agentmem.formats.reader import Format, Options
 from agentmem.formats.rewriting import changed_at, decoded, mapping, newest
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.whole import parse
@@ -57,6 +57,14 @@ def runs(path: Path) -> Iterable[RunInfo]:
     return [peek(found) for found in _trials(path)] if path.is_dir() else [peek(path)]
 
 
+def open_trial(path: Path, options: Options) -> AtifReader:
+    """Of a trajectory, of a trial's folder, or of the trial that is named in a job's folder."""
+    if path.is_dir():
+        found = list(_trials(path))
+        path = next((one for one in found if ident_of(one) == options.run_id), found[0])
+    return AtifReader(path, options)
+
+
 def places(folder: Path) -> Iterable[Path]:
     """Trials of the jobs that were run in this folder, newest first."""
     return newest(folder.glob("jobs/*/*/agent/trajectory.json"))
@@ -87,4 +95,4 @@ def peek(path: Path) -> RunInfo:
     )  # fmt: skip
 
 
-FORMAT = Format("atif", "ATIF trajectories and Harbor jobs", recognise, AtifReader, runs=runs, places=places, peek=peek)
+FORMAT = Format("atif", "ATIF trajectories and Harbor jobs", recognise, open_trial, runs=runs, places=places, peek=peek)

@@ -284,7 +284,6 @@ class LaneState:
         if node.ids and standing.isdisjoint(node.ids) and not standing.isdisjoint(parent.ids):
             self.lane.splice(len(self.lane.tape.live), 0, node.ids)
             self.lane.answered = False
-            node.mark = self.mark
 
     def again(self, entry: Entry, node: Node) -> bool:
         """A line with a uuid that stands already: the last one wins. False if nothing in it differs."""

@@ -35,7 +35,8 @@ class Tool:
     outcome: Outcome | None
     """None: to be judged by the text."""
     error: str | None
-    pruned: bool
+    cleared: float | None
+    """When its result was cleared, seconds since the epoch."""
     started: float | None
     ended: float | None
 
@@ -72,7 +73,7 @@ def tool(part: Mapping[str, Any]) -> Tool:
     call_id = text_of(part.get("callID")) or text_of(part.get("id")) or "?"
     return Tool(
         name, call_id, arguments_text(body.get("input")), status, result, outcome, error,
-        bool(clock.get("compacted")), _milliseconds(clock.get("start")), _milliseconds(clock.get("end")),
+        _milliseconds(clock.get("compacted")), _milliseconds(clock.get("start")), _milliseconds(clock.get("end")),
     )  # fmt: skip
 
 

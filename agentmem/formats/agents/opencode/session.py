@@ -54,7 +54,8 @@ class _Part:
     sort: str = ""
     tail: str | None = None
     """For a compaction: the first message that is kept."""
-    pruned: bool = False
+    stub: tuple[float, int] | None = None
+    """For a pruned result: when it was cleared, and the stub that has stood for it since."""
     step: int | None = None
 
 
@@ -67,6 +68,7 @@ class _Message:
     summary: bool = False
     finished: bool = False
     failed: bool = False
+    error: str | None = None
     steps: list[int] = field(default_factory=list)
     """Indices of its steps."""
 
@@ -81,7 +83,8 @@ class Session:
         self._reverted: str | None = None
         self._boundary: str | None = None
         """The summary of the compaction that stands."""
-        self._pruned = 0
+        self._cleared: list[_Part] = []
+        """Cleared results whose stub does not stand yet."""
         self._plan: list[tuple[str, bool]] = []
         self._plan_piece: int | None = None
         self.children: dict[str, int] = {}
@@ -98,7 +101,7 @@ class Session:
             self._order.append(ident)
             known.parent = text_of(info.get("parentID"))
             if role == "assistant":
-                self.settle()
+                self.settle(_created(info))
                 self._step(known, info)
             self.lane.answered = False
         known.summary = info.get("summary") is True and known.role == "assistant"
@@ -109,16 +112,26 @@ class Session:
             self._part(known, row)
         holds = any(part.pieces for part in known.parts.values())
         known.failed = error is not None and not (aborted and holds)
+        self._failure(known, error)
         if known.steps:
             self._usage(known, info, label)
 
     def _step(self, known: _Message, info: Mapping[str, Any]) -> None:
-        times = info.get("time")
-        at = seconds(times.get("created")) if isinstance(times, Mapping) else None
+        at = _created(info)
         model = text_of(info.get("modelID"))
         self.draft.model = model or self.draft.model
         self.lane.close(at=at, model=model)
         known.steps.append(len(self.lane.steps) - 1)
+
+    def _failure(self, known: _Message, error: object) -> None:
+        """What the provider or the loop said instead of an answer: shown, never sent."""
+        if not isinstance(error, Mapping) or not known.steps or known.error is not None:
+            return
+        data = error.get("data")
+        told = text_of(data.get("message")) if isinstance(data, Mapping) else None
+        known.error = f"{error.get('name')}: {told}" if told else str(error.get("name"))
+        if known.steps[-1] == len(self.lane.steps) - 1:
+            self.lane.reply(Piece("error", known.error), stays=False)
 
     def _usage(self, known: _Message, info: Mapping[str, Any], label: str) -> None:
         if len(known.steps) > 1:
@@ -136,7 +149,7 @@ class Session:
         held.sort = sort
         if sort == "step-start" and fresh and known.role == "assistant":
             if any(part.sort == "step-start" for ident, part in known.parts.items() if ident != row.id):
-                self.settle()
+                self.settle(self.lane.steps[-1].at if self.lane.steps else None)
                 self.lane.close(model=self.draft.model)
                 known.steps.append(len(self.lane.steps) - 1)
         elif sort == "step-finish" and known.steps:
@@ -211,14 +224,14 @@ class Session:
                     text, at=found.ended, stays=False, outcome=found.outcome, error=found.error, again=True
                 )
                 held.pieces, held.keys = (held.pieces[0], result), (held.keys[0], text.key)
-        if found.pruned and not held.pruned and len(held.pieces) > 1:
+        if found.cleared is not None and held.stub is None and len(held.pieces) > 1:
             stub = piece(row.data, STUB, known.role)
             assert stub is not None
             ident = self.lane.tape.add(
                 Piece("result", stub.text, row.where(STUB), found.call_id, None, found.name, stub_of=held.pieces[1])
             )
-            held.pieces, held.pruned = (held.pieces[0], ident), True
-            self._pruned += 1
+            held.stub = (found.cleared, ident)
+            self._cleared.append(held)
         if fresh or plan_of(row.data) != self._plan:
             self._read_plan(row.data, held)
         metadata = (row.data.get("state") or {}).get("metadata") if isinstance(row.data.get("state"), Mapping) else None
@@ -247,16 +260,21 @@ class Session:
 
     # -- the prompt -----------------------------------------------------------------------------------------------
 
-    def settle(self) -> None:
-        """Bring the list to what the next call sees."""
+    def settle(self, at: float | None = None) -> None:
+        """Bring the list to what a call at that time sees; None: what the next one will see."""
+        due = [held for held in self._cleared if held.stub is not None and (at is None or held.stub[0] <= at)]
+        for held in due:
+            if held.stub is not None:
+                held.pieces = (held.pieces[0], held.stub[1])
+                self._cleared.remove(held)
         visible, summary = self._visible()
         ids = [ident for known in visible for part in known.parts.values() for ident in part.pieces]
         if stand(self.lane, ids):
             if summary != self._boundary and summary is not None:
                 self.lane.boundary = Boundary("compaction", True, None, None, f"compaction, summary {summary}")
-            elif self._pruned and self.lane.boundary is None:
-                self.lane.boundary = Boundary("prune", True, None, None, f"{self._pruned} old results cleared")
-        self._boundary, self._pruned = summary, 0
+            elif due and self.lane.boundary is None:
+                self.lane.boundary = Boundary("prune", True, None, None, f"{len(due)} old results cleared")
+        self._boundary = summary
         last = visible[-1] if visible else None
         calls = any(part.sort == "tool" for part in last.parts.values()) if last is not None else False
         self.lane.answered = last is not None and last.role == "assistant" and not calls and bool(last.parts)
@@ -309,3 +327,8 @@ class Session:
             (f.name, f.value, f.segment, f.done) for f in self.lane.fields
         ]:
             self.lane.fields = fields
+
+
+def _created(info: Mapping[str, Any]) -> float | None:
+    times = info.get("time")
+    return seconds(times.get("created")) if isinstance(times, Mapping) else None
