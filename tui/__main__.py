@@ -115,7 +115,7 @@ def _app(given: list[str]) -> int:
         return watch([start_demo(asked.folder, asked.speed, stop)])
 
     make: Callable[[], Source] = demo if asked.demo else lambda: watch(asked.path)
-    app = Inspector(make, bell=asked.bell, light=asked.light, demo=demo, looked=looked)
+    app = Inspector(make, bell=asked.bell, light=asked.light, demo=demo, looked=list if asked.path else looked)
     try:
         app.run()
     finally:
@@ -143,12 +143,9 @@ def looked() -> list[tuple[str, str]]:
     """(place, what is there) for the screen that says that nothing was found."""
     from pathlib import Path
 
-    from agentmem.formats import formats
+    from agentmem.inspect.looked import looked as places
 
-    here = Path.cwd() / "runs"
-    found = [("runs/", "no runs in it" if here.is_dir() else "no such folder")]
-    found += [(f"transcripts of {known.title}", "none for this folder") for known in formats() if known.places]
-    return found
+    return places(Path.cwd())
 
 
 if __name__ == "__main__":

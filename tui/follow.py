@@ -5,8 +5,10 @@ Everything that loops over steps or reads a file happens here, so that the scree
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.message import Message
@@ -17,6 +19,19 @@ if TYPE_CHECKING:
     from agentmem.model import Lifeline, Run, RunInfo
 
     from .index import Index
+
+
+def run_name(run: Run | RunInfo) -> str:
+    """The name by which the worker tells runs of the same id in several files apart."""
+    return f"{os.path.abspath(run.path)}#{run.id}"
+
+
+def _figures(run: Run, index: Index) -> dict[str, Any]:
+    """Fields of `RunInfo` that only an open run can tell."""
+    steps = run.main.steps if run.lanes else ()
+    tokens = index[run.main.id].size(len(steps)) if steps else None
+    return {"tokens": tokens, "window": run.window, "silent": len(index.alarms), "cycles": len(run.cycles),
+            "pending": run.pending is not None}  # fmt: skip
 
 
 class Source(Protocol):
@@ -44,6 +59,8 @@ class Follower:
         self._waiting: list[Callable[[Source], None]] = []
         self._lock = threading.Lock()
         self._index: Index | None = None
+        self._known: dict[str, dict[str, Any]] = {}
+        """What the list of runs does not tell of those that were open, by name."""
 
     def run(self) -> None:
         """Until `stop` is set. Errors of the source come out as they are: the app says them and starts again."""
@@ -75,11 +92,12 @@ class Follower:
                 from .index import build
 
                 run: Run = event.run
-                self._index = build(run, self._index)
-                return RunChanged(run, self._index)
+                index = self._index = build(run, self._index)
+                self._known[run_name(run)] = _figures(run, index)
+                return RunChanged(run, index)
             case "RunsChanged":
                 infos: tuple[RunInfo, ...] = event.infos
-                return RunsChanged(infos)
+                return RunsChanged(tuple(replace(info, **self._known.get(run_name(info), {})) for info in infos))
             case "Progress":
                 return Progress(event.done, event.total)
             case "TextReady":

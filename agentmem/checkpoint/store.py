@@ -101,8 +101,9 @@ class Change:
     """The sealed ledger line, without newline."""
     whole_line: Callable[[], bytes]
     """The same save as a line that needs none before it, for a store that has lost them."""
-    checkpoint: Sequence[bytes | bytearray]
-    """The sealed checkpoint, without newline, in parts to be written one after the other before `commit` returns."""
+    checkpoint: Callable[[], Sequence[bytes | bytearray]]
+    """The sealed checkpoint, without newline, in parts to be written one after the other before `commit` returns: for a
+    store that keeps the newest version whole. Its cost grows with the run."""
     whole: bool = False
     """`line` itself needs none before it."""
     lane: str = "main"

@@ -40,4 +40,5 @@ def sentence(found: Lifeline, steps: int) -> str:
         return f"{told}in no prompt of {steps} steps"
     ranges = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found.present)
     needed = f", needed at {', '.join(map(str, found.needed))}" if found.needed else ""
-    return f"in the prompt {ranges}{needed}"
+    changed = "".join(f"; {form} since {step}?" for step, form in found.changed)
+    return f"in the prompt {ranges}{needed}{changed}"

@@ -31,7 +31,8 @@ _ROLE_KIND: dict[str, Kind] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
     "ai": "assistant", "model": "assistant", "tool": "result", "function": "result",
 }  # fmt: skip
-_PICTURES = frozenset({"image", "image_url", "input_image", "document", "input_file", "file", "audio", "input_audio"})
+_PICTURES = ("image", "image_url", "input_image", "document", "input_file", "file", "audio", "input_audio")
+"""A tuple: what is looked for in it may be of any type."""
 _BLOBS = frozenset({
     "encrypted_content", "signature", "thought_signature", "thoughtSignature", "data", "b64_json", "file_data",
     "partial_image_b64", "result",

@@ -20,13 +20,21 @@ _EXIT = re.compile(
     r"\[exit:?)\s*(-?\d{1,10})",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\d (?:failed|errors?)\b")
+_COUNTED = re.compile(r"\d (?:failed|errors?)\b(?!\.\w)")
 _COUNT = re.compile(r"(?:^|[\s=])[1-9]\d{0,5}\Z")
 _DENIED = re.compile(
-    r"\s*(?:denied|blocked by|vetoed|permission to use .{1,80} has been denied|the user doesn't want to|"
-    r"user rejected|rejected by (?:the )?(?:user|guard)|operation not permitted by policy)",
+    r"\s*(?:(?:<tool_use_error>|\[?error\]?\s*[:!]|\[|\W{0,3})\s*)?(?:denied|blocked\b(?: by|[:\]!]| -)|vetoed"
+    r"|(?:the |this |your )?(?:tool |function )?(?:call|tool use|action|command|request)s? "
+    r"(?:was |were |has been |is )?"
+    r"(?:blocked|denied|vetoed|rejected|refused|not (?:approved|permitted|allowed))\b"
+    r"|permission (?:to use .{1,80}|for this (?:action|tool)) has been denied"
+    r"|the user (?:doesn't want to|did not (?:approve|allow)|has (?:denied|rejected|declined))"
+    r"|(?:the )?user (?:rejected|denied|declined|refused|cancelled)"
+    r"|(?:rejected|denied|refused|declined) by (?:the )?(?:user|guard|policy|hook|sandbox)"
+    r"|operation not permitted by policy|(?:loop|circuit)[ -](?:guard|breaker|detect\w*)\b)",
     re.IGNORECASE,
 )
+_DENIED_STATES = frozenset({"denied", "blocked", "rejected", "vetoed", "declined", "refused"})
 _WINDOW = 4000
 _EXIT_SIGNS = ("exit", "return")
 """One of them stands in every text in which the expression finds something: much cheaper to look for."""
@@ -88,7 +96,11 @@ def _from_json(text: str) -> tuple[Outcome, str | None] | None:
         error = value.get(key)
         if error not in (None, "", False, [], {}):
             line = error if isinstance(error, str) else msgspec.json.encode(error).decode()
-            return "error", _line(line)
+            return "denied" if _DENIED.match(line) else "error", _line(line)
+    for key in ("status", "decision", "outcome"):
+        state = value.get(key)
+        if isinstance(state, str) and state.lower() in _DENIED_STATES:
+            return "denied", _line(str(value.get("reason") or value.get("message") or text))
     if value.get("is_error") is True or value.get("isError") is True:
         return "error", _line(text)
     for key in _EXIT_KEYS:

@@ -69,3 +69,11 @@ class RunInfo:
     agent: str | None = None
     model: str | None = None
     problem: str | None = None
+    tokens: int | None = None
+    """Of its newest prompt, where they are known without reading it whole."""
+    window: int | None = None
+    silent: int | None = None
+    """Losses that nobody recorded; None until the run was open."""
+    cycles: int | None = None
+    pending: bool = False
+    """A call of it has not come back."""

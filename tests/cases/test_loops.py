@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from agentmem.inspect.verdict import verdict
 from agentmem.model import Run
 from tests.cases.written import Message, call, each, list_of, log, open_file, request, result, said, turn, user
@@ -57,8 +59,19 @@ def test_forty_identical_polls_are_waiting_with_what_the_repetition_cost(tmp_pat
     assert wait.tokens == 40 * 187_012
 
 
-def test_a_guard_that_vetoes_one_of_a_pair_is_no_progress_and_makes_no_second_finding(tmp_path: Path) -> None:
-    veto = ("search", "izmir", "blocked by guard: this call was repeated too often")
+VETOES = [
+    "blocked by guard: this call was repeated too often", "[BLOCKED] repeated call", '{"error": "blocked by guard"}',
+    '{"status": "denied", "reason": "repeated"}', "Error: tool call was rejected by the user",
+    "Loop guard: try another way",
+    "Permission to use search has been denied.", "The user doesn't want to proceed with this tool use.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", VETOES)
+def test_a_guard_that_vetoes_one_of_a_pair_is_no_progress_and_makes_no_second_finding(
+    tmp_path: Path, answer: str
+) -> None:
+    veto = ("search", "izmir", answer)
     run = calls(tmp_path / "run.json", *(LOOKUP, SEARCH) * 8, veto, *[LOOKUP] * 8)
     assert each(run)[16].attempts[0].outcome == "denied"
     (cycle,) = run.cycles
@@ -110,3 +123,24 @@ def test_a_store_without_results_cannot_tell_loops_and_says_so(tmp_path: Path) -
     run = list_of(tmp_path / "run.json", messages)
     assert run.cycles == ()
     assert all(attempt.outcome == "unknown" for step in each(run) for attempt in step.attempts)
+
+
+@pytest.mark.parametrize(
+    "answer", ["bash: /etc/x: Permission denied", "Error: blocked port 8841", "requests: 3 denied, 4 allowed", "error"]
+)
+def test_an_error_of_the_world_is_no_veto(tmp_path: Path, answer: str) -> None:
+    (step, *_) = each(calls(tmp_path / "run.json", ("search", "izmir", answer)))
+    assert step.attempts[0].outcome != "denied"
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ("12 passed, 0 failed", "ok"), ("Found 0 errors in 3 files", "ok"), ("2 failed, 10 passed", "error"),
+        ("exit code: 1", "error"), ("exit code: 0", "ok"), ('{"exit_code": 2, "stdout": ""}', "error"),
+        ("read 3 errors.log files", "ok"), ("FAILED tests/a.py::b", "error"), ("", "ok"),
+    ],
+)  # fmt: skip
+def test_an_outcome_is_told_by_what_the_result_says(tmp_path: Path, answer: str, outcome: str) -> None:
+    (step, *_) = each(calls(tmp_path / "run.json", ("bash", "x", answer)))
+    assert step.attempts[0].outcome == outcome

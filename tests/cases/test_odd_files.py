@@ -136,7 +136,8 @@ def test_messages_of_any_type_survive(tmp_path: Path, messages: object) -> None:
 
 CONTENTS: list[object] = [
     None, 3, True, {"text": "x"}, [], [None], [3], ["a", "b"], [{"type": None}], [{"type": "text", "text": 4}],
-    [{"type": "tool_use"}], [{"type": "tool_result"}], [{"type": "image"}], {"deep": {"er": []}},
+    [{"type": "tool_use"}], [{"type": "tool_result"}], [{"type": "image"}], [{"type": ["x"]}, {"type": {}}],
+    [{"type": "tool_result", "content": [{"type": ["x"]}, {"type": {}}, 3, None]}], {"deep": {"er": []}},
 ]  # fmt: skip
 
 

@@ -319,3 +319,15 @@ def test_every_piece_that_left_is_in_one_row_or_spared_with_a_reason(edits: list
         for drop, row in zip(step.drops, rows, strict=True):
             assert drop.count == max(1, len(row.ids))
             assert not keys & {tale.at.tape.keys[ident] for ident in row.ids}
+
+
+def test_a_field_whose_piece_was_declared_dropped_is_told_once_and_is_recorded() -> None:
+    tale = Tale("walk through all of it")
+    tale.step()
+    tale.hold(facts={"port": "8841", "host": "db1"})
+    tale.step()
+    (carried,) = [field.segment for field in tale.at.fields if field.name == "facts.port"]
+    tale.declare(Declared("said", "trimmed", segment=carried))
+    tale.hold(facts={"host": "db1"})
+    tale.step()
+    assert [(drop.name, drop.recorded, drop.segment) for drop in tale.drops()] == [("said", True, carried)]

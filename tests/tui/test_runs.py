@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agentmem.model import Lane
+from agentmem.model import Lane, RunInfo
 from tests.tui.builders import calm, many, story
 from tests.tui.seen import inspecting
-from tests.tui.sources import Progress, RunChanged, Trouble
+from tests.tui.sources import Progress, RunChanged, RunsChanged, Trouble
 from tui.screens.leaving import editor_command
 
 
@@ -31,10 +31,58 @@ async def test_the_list_of_runs_opens_one() -> None:
     """You should see both runs with their goals, then the chosen one."""
     async with inspecting(story(), calm()) as seen:
         await seen.press("R")
-        await seen.until("runs, 2 of 2 live")
+        await seen.until("runs: 2 of 2 live")
         assert "fix-parser" in seen.text and "calm" in seen.text
         await seen.press("down", "enter")
         await seen.until(" calm 5/5 ")
+
+
+async def test_typing_filters_the_list_of_runs_and_escape_takes_it_back() -> None:
+    """You should see one run of thousands, then all again, then the run that was open."""
+    rows = tuple(
+        RunInfo(f"run-{n}", f"/x/run-{n}.json", "codex", 1000.0 - n, "live" if n < 3 else "ended", n, f"goal {n}",
+                model="gpt", tokens=500, window=1000, silent=n % 2, cycles=2)
+        for n in range(5_000)
+    )  # fmt: skip
+    async with inspecting(story(), size=(120, 24)) as seen:
+        await seen.play(RunsChanged(rows), until="fix-parser")
+        await seen.press("R")
+        await seen.until("runs: 3 of 5000 live")
+        row = await seen.row("● run-1 ")
+        assert all(words in row for words in ("codex", "gpt", "50%", "▲1", "↻2", "goal 1"))
+        await seen.press(*"4321 q")
+        await seen.until("No run holds 4321 q")
+        await seen.press("backspace", "backspace")
+        await seen.until("1 hold: 4321")
+        assert sum("codex" in row for row in seen.rows) == 1
+        await seen.press("escape")
+        await seen.until("type to filter")
+        await seen.press("escape")
+        await seen.until("31 of 31")
+
+
+async def test_a_list_that_changes_keeps_the_cursor_on_its_run() -> None:
+    """You should see the cursor on the same run, though another has come before it."""
+    async with inspecting(story(), calm()) as seen:
+        await seen.press("R", "down")
+        await seen.until("▌● calm")
+        rows = [RunInfo(run.id, run.path, run.format, None, "live") for run in (many(3), story(), calm())]
+        await seen.play(RunsChanged(tuple(rows)), until="runs: 3 of 3 live")
+        await seen.until("▌● calm")
+
+
+async def test_the_keys_for_the_other_run_go_round_all_of_them_while_the_list_turns() -> None:
+    """You should see each run once before the first comes again, whichever changed last."""
+    runs = [story(), calm(), many(4)]
+    infos = [RunInfo(run.id, run.path, run.format, None, "live") for run in runs]
+    async with inspecting(*runs) as seen:
+        opened = []
+        for turn in range(3):
+            await seen.play(RunsChanged(tuple(infos[turn:] + infos[:turn])), until="●")
+            await seen.press("full_stop")
+            await seen.until(f" {runs[(turn + 1) % 3].id} {len(runs[(turn + 1) % 3].main.steps)}/")
+            opened.append(seen.app.run_screen.reader.run)
+        assert len({run.id for run in opened if run is not None}) == 3
 
 
 async def test_one_run_says_that_there_is_no_other() -> None:

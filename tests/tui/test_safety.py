@@ -55,7 +55,7 @@ async def test_a_copy_holds_no_control_character(tmp_path: object, monkeypatch: 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with inspecting(story(hostile=_PARTS["escapes"])) as seen:
         await seen.press("x", "y")
-        await seen.until("copied.txt")
+        await seen.until("clipboard (OSC 52) and to")
         from pathlib import Path
 
         path = Path(str(tmp_path)) / "agentmem" / "copied.txt"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
@@ -13,14 +12,9 @@ from ..widgets.rows import Pane
 from .reader import Reader
 
 if TYPE_CHECKING:
-    from agentmem.model import Lifeline, Run, RunInfo
+    from agentmem.model import Lifeline, RunInfo
 
     from ..app import Inspector
-
-
-def run_name(run: Run | RunInfo) -> str:
-    """The name by which the worker tells runs of the same id in several files apart."""
-    return f"{os.path.abspath(run.path)}#{run.id}"
 
 
 class RunBase(Screen[None]):
@@ -42,6 +36,8 @@ class RunBase(Screen[None]):
         """By (lane, text)."""
         self.texts = Texts()
         self.runs: tuple[RunInfo, ...] = ()
+        self.ring: tuple[str, ...] = ()
+        """Names of the runs in the order in which they became known: where the keys for the other run go round."""
         self.trouble = ""
         self.progress: tuple[int, int] | None = None
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from agentmem import safe
 
+from ..follow import run_name
 from ..keys import PANE_IDS
 from ..messages import RawReady
-from .base import RunBase, run_name
+from .base import RunBase
 from .layout import DRAWER
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Looking(RunBase):
     def action_open(self) -> None:
         if self.reader.ready:
             self.pane.open_selected()
-        elif self.inspector.searched:
+        elif self.inspector.searched and self.reader.run is None:
             self.inspector.start_demo()
 
     def action_zoom(self) -> None:
@@ -172,7 +173,7 @@ class Looking(RunBase):
         self._other_run(-1)
 
     def _other_run(self, by: int) -> None:
-        names = [run_name(info) for info in self.runs]
+        names = self.ring
         if len(names) < 2:
             self.say("There is one run." if names else "There is no run.")
             return
@@ -183,7 +184,7 @@ class Looking(RunBase):
         from .over.picker import RunPicker
 
         current = run_name(self.reader.run) if self.reader.run else ""
-        self.app.push_screen(RunPicker(self.runs, current), self._chosen)
+        self.app.push_screen(RunPicker(self.runs, current, self.inspector.clock()), self._chosen)
 
     def _chosen(self, name: str | None) -> None:
         if name is not None:

@@ -76,6 +76,8 @@ class RunScreen(Moving, Looking, Taking):
         notice = self.query_one(Notice)
         if plan.too_small:
             notice.say(small_text(width, height))
+        elif self.reader.run is not None and not self.reader.ready:
+            notice.bare(self.reader.run, self.trouble, len(self.ring) - 1)
         elif not self.reader.ready:
             notice.nothing(self.inspector.looked, self.inspector.searched, self.trouble)
         shown = self.body is not None and self.reader.ready and not plan.too_small
@@ -96,7 +98,12 @@ class RunScreen(Moving, Looking, Taking):
             return
         self.lay_out()
         if self.body is None or not self.reader.ready or self.reader.run is None:
+            self.query_one(Header).show(None)
+            footer = self.query_one(Footer)
+            footer.ids = None if self.reader.run is None else ("runs", "help", "quit")
+            footer.show(None)
             return
+        self.query_one(Footer).ids = None
         context = self.context()
         view = self.view(context)
         for band in self.query(Band):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..context import Texts
+from ..follow import run_name
 from ..messages import LifelineReady, TextReady
 from .base import RunBase
 
@@ -41,6 +42,14 @@ class Taking(RunBase):
 
     def take_runs(self, infos: tuple[RunInfo, ...]) -> None:
         self.runs = infos
+        names = {run_name(info): None for info in infos if info.problem is None or len(infos) == 1}
+        kept = [name for name in self.ring if name in names]
+        self.ring = (*kept, *(name for name in names if name not in set(kept)))
+        if self.app.screen is not self:
+            from .over.picker import RunPicker
+
+            if isinstance(self.app.screen, RunPicker):
+                self.app.screen.take(infos)
         self.redraw()
 
     def take_progress(self, done: int, total: int) -> None:

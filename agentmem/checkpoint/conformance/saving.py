@@ -89,7 +89,7 @@ def odd_run_ids_are_kept_apart_or_refused(open_: Open) -> None:
         try:
             record(name, store=open_()).save([message(number)])
         except ValueError:
-            continue
+            continue  # refused: as good as kept apart
         kept.append((number, name))
     holds(len(kept) > len(ODD_RUNS) // 2, "most ids are taken as they are")
     for number, name in kept:
@@ -174,7 +174,7 @@ def writers_at_the_same_time_lose_no_acknowledged_save(open_: Open) -> None:
                     saves += 1
                     done.append(number)
                 except ConflictError:
-                    continue
+                    continue  # another was faster: open it again
         except BaseException as error:  # noqa: BLE001  # told in the thread that checks
             wrong.append(error)
 

@@ -147,7 +147,7 @@ class RunMemo:
         goal = save.sticky.get("goal")
         return Change(
             run=self.run, seq=self.seq + 1, step=save.given.step, at=save.at, line=line, whole=save.whole,
-            whole_line=lambda: self.whole_line(save), checkpoint=self.checkpoint(save), lane=self.lane,
+            whole_line=lambda: self.whole_line(save), checkpoint=lambda: self.checkpoint(save), lane=self.lane,
             status=self._status(save), goal=None if goal is None else msgspec.json.decode(goal),
             state=None if state is None else encoded(state),
         )  # fmt: skip

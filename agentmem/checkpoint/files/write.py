@@ -25,7 +25,7 @@ class Write:
 
     def prepare(self, line: bytes) -> None:
         """Temporary file and ledger line, both on the disk."""
-        self._temporary, self.checkpoint = durable.write_temporary(self._paths.checkpoint, self._change.checkpoint)
+        self._temporary, self.checkpoint = durable.write_temporary(self._paths.checkpoint, self._change.checkpoint())
         self.ledger = durable.append(self._paths.ledger, line)
 
     def replace(self) -> None:

@@ -17,6 +17,7 @@ from agentmem.formats.loose import canonical, decode, encode
 from agentmem.formats.messages import is_message
 from agentmem.formats.plain.envelope import ENDED, apply_goal, integer, prefix_pieces, state_fields, unknown_parts
 from agentmem.formats.plain.numbering import Numbering
+from agentmem.formats.plain.parse import SPACE, Parser
 from agentmem.formats.reader import Format, Keeper, Options, Version
 from agentmem.formats.source import NotYet, SnapshotFile, Unreadable
 from agentmem.formats.usage import usage_of

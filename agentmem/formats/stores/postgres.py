@@ -81,7 +81,7 @@ class PostgresRuns:
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         if self._tables is None:
             self._tables = self._found()
-        return self._ask(sql.format(t=self._tables), values)
+        return self._ask(sql.replace("{t}", self._tables), values)
 
     def _found(self) -> str:
         stores = self._ask(_STORES, [f"{COMMENT}%", DEFAULT])

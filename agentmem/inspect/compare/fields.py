@@ -72,7 +72,10 @@ def compare_fields(passage: Passage, outcome: Outcome, declared: Sequence[Declar
     names = {item.name: item for item in declared if item.name}
     used: set[int] = set()
     pending: list[Gone] = []
+    recorded = frozenset(covered)
     for gone in gone_fields(passage.before, passage.after):
+        if gone.field.segment in recorded:
+            continue  # the piece that carried it was declared: that row tells it
         name = gone.field.name
         record = names.get(name) or (None if is_item(name) else names.get(leaf(name)))
         if record is not None:

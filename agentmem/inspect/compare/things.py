@@ -118,7 +118,7 @@ class Things:
 
     def _tokens(self, text: str, weight: int, digits: int) -> None:
         """`digits`: so many a number must have to count."""
-        for token in {trimmed(token) for token in _TOKEN.findall(text)}:
+        for token in dict.fromkeys(trimmed(token) for token in _TOKEN.findall(text)):
             sort = sort_of(token)
             if sort is None or (sort == "numbers" and sum(map(str.isdigit, token)) < digits):
                 continue
@@ -126,7 +126,7 @@ class Things:
                    spotless(token) if sort == "paths" else token, weight)  # fmt: skip
 
     def _only_read(self, text: str) -> None:
-        for token in {trimmed(token) for token in _TOKEN.findall(text)}:
+        for token in dict.fromkeys(trimmed(token) for token in _TOKEN.findall(text)):
             sort = sort_of(token)
             if sort is not None:
                 self.read.setdefault(token, sort)

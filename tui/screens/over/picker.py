@@ -2,47 +2,135 @@
 
 from __future__ import annotations
 
+from textual import events
+from textual.message import Message
+
 from agentmem.model import Run, RunInfo
 
+from ...follow import run_name
 from ...index import Index
 from ...messages import Opened
 from ...safe import text
+from ...widgets.header import duration
 from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Rows
-from ..base import run_name
-from .sheet import Sheet
+from .sheet import Sheet, Title
 
 _STATUS = {"live": ("●", "text-primary"), "ended": ("■", "label"), "stale": ("!", "text-warning"),
            "unknown": ("?", "label")}  # fmt: skip
 
 
 class RunRows(Rows):
+    """Runs that hold what is typed. `now`: seconds since the epoch, or None where no age is to be shown."""
+
     always_cursor = True
 
-    def __init__(self, infos: tuple[RunInfo, ...], current: str) -> None:
+    def __init__(self, infos: tuple[RunInfo, ...], current: str, now: float | None) -> None:
         super().__init__()
+        self._now, self._current, self.typed = now, current, ""
+        self._infos: tuple[RunInfo, ...] = ()
+        self._words: tuple[str, ...] = ()
+        self._shown: tuple[RunInfo, ...] = ()
+        self.take(infos)
+
+    def take(self, infos: tuple[RunInfo, ...]) -> None:
+        """A new list; the cursor stays on its run."""
+        chosen = self._chosen() or self._current
         self._infos = infos
-        self.selected = next((i for i, info in enumerate(infos) if run_name(info) == current), 0)
-        self._reveal = True
+        self._words = tuple(
+            "\n".join((i.id, i.path, i.format, i.agent or "", i.model or "", i.goal or "")).lower() for i in infos
+        )
+        self._filter(chosen)
+
+    def _chosen(self) -> str | None:
+        at = self.selected
+        return run_name(self._shown[at]) if at is not None and at < len(self._shown) else None
+
+    def _filter(self, chosen: str | None) -> None:
+        words = self.typed.lower().split()
+        found = [i for i, held in zip(self._infos, self._words, strict=True) if all(word in held for word in words)]
+        self._shown = tuple(found)
+        self.changed(selected=next((at for at, info in enumerate(found) if run_name(info) == chosen), 0))
+
+    def say(self) -> str:
+        """For the title."""
+        live = sum(info.status == "live" for info in self._infos)
+        said = f"{live} of {len(self._infos)} live, newest change first"
+        return said + (f" · {len(self._shown)} hold: {self.typed}" if self.typed else " · type to filter")
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        return character is not None and character.isprintable()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "backspace":
+            self.typed = self.typed[:-1]
+        elif event.is_printable and event.character is not None:
+            self.typed += event.character
+        elif event.key == "escape" and self.typed:
+            self.typed = ""
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self._filter(self._chosen())
+        self.post_message(Typed())
 
     def line_count(self, width: int) -> int:
-        return len(self._infos)
+        return max(1, len(self._shown))
 
     def head(self, width: int) -> tuple[Line, ...]:
-        words = f"   {fit('format', 16)} {fit('run', 26)} {fit('steps', 6, right=True)}  goal"
+        name, model = _cells(width)
+        words = f"   {fit('run', name)} {fit('agent', AGENT)} {fit('model', model) + ' ' if model else ''}"
+        words += f"{fit('steps', 6, right=True)} {fit('window', 6, right=True)}  {fit('', ALARMS)}"
+        words += f"{fit('changed', 7, right=True)}  goal"
         return (Line((Span(words, "label"),)),)
 
     def line(self, index: int, width: int) -> Line:
-        info = self._infos[index]
+        if index >= len(self._shown):
+            return Line((Span(f"   No run holds {text(self.typed)}." if self._infos else "   No runs.", "label"),))
+        info = self._shown[index]
+        name, model = _cells(width)
         glyph, role = _STATUS[info.status]
-        steps = "" if info.steps is None else str(info.steps)
+        used = 3 + name + 1 + AGENT + 1 + (model + 1 if model else 0) + 6 + 7 + 2 + ALARMS + 7 + 2
         about = text(info.problem) if info.problem else text(info.goal or info.path)
-        spans = (
-            Span(" "), Span(f"{glyph} ", role), Span(fit(text(info.format), 16), "label"), Span(" "),
-            Span(fit(text(info.id), 26)), Span(f" {fit(steps, 6, right=True)}  "),
-            Span(fit(about, max(0, width - 55)), "text-warning" if info.problem else "label"),
-        )  # fmt: skip
-        return Line(spans, target=run_name(info))
+        agent = text(info.agent or info.format)
+        spans = [
+            Span(" "), Span(f"{glyph} ", role), Span(fit(text(info.id), name), bold=run_name(info) == self._current),
+            Span(f" {fit(agent, AGENT)} ", "label"), Span(fit(text(info.model or ""), model) + " " if model else ""),
+            Span(fit("" if info.steps is None else str(info.steps), 6, right=True)),
+            Span(f" {fit(_share(info), 6, right=True)}  "), *_alarms(info),
+            Span(fit(self._ago(info), 7, right=True) + "  ", "text-primary" if info.pending else "label"),
+            Span(fit(about, max(0, width - used)), "text-warning" if info.problem else "label"),
+        ]  # fmt: skip
+        return Line(tuple(spans), target=run_name(info))
+
+    def _ago(self, info: RunInfo) -> str:
+        return "" if self._now is None or info.at is None else duration(self._now - info.at)
+
+    def selectable(self, index: int, width: int) -> bool:
+        return index < len(self._shown)
+
+
+class Typed(Message):
+    """What is typed is another text now."""
+
+
+AGENT, ALARMS = 13, 8
+
+
+def _cells(width: int) -> tuple[int, int]:
+    """(cells of the name, of the model; 0: it is not shown)."""
+    return (18, 0) if width < 100 else (24, 16) if width < 140 else (30, 24)
+
+
+def _share(info: RunInfo) -> str:
+    return "" if info.tokens is None or not info.window else f"{round(100 * info.tokens / info.window)}%"
+
+
+def _alarms(info: RunInfo) -> tuple[Span, ...]:
+    silent = f"▲{info.silent}" if info.silent else ""
+    cycles = f"↻{info.cycles}" if info.cycles else ""
+    return Span(fit(silent, ALARMS // 2), "text-error"), Span(fit(cycles, ALARMS // 2), "text-warning")
 
 
 class LaneRows(Rows):
@@ -90,16 +178,23 @@ class LanePicker(Sheet):
 
 
 class RunPicker(Sheet):
-    """Dismissed with the name of the run (`run_name`), or None."""
+    """Dismissed with the name of the run (`run_name`), or None. Typing filters; Esc takes that back, then leaves."""
 
-    def __init__(self, infos: tuple[RunInfo, ...], current: str) -> None:
+    def __init__(self, infos: tuple[RunInfo, ...], current: str, now: float | None = None) -> None:
         super().__init__()
-        self._infos, self._current = infos, current
-        live = sum(info.status == "live" for info in infos)
-        self.title_text = f"runs, {live} of {len(infos)} live, newest change first"
+        self._rows = RunRows(infos, current, now)
+        self.title_text = f"runs: {self._rows.say()}"
 
     def rows(self) -> Rows:
-        return RunRows(self._infos, self._current)
+        return self._rows
+
+    def take(self, infos: tuple[RunInfo, ...]) -> None:
+        """The list has changed while it is looked at."""
+        self._rows.take(infos)
+        self.on_typed()
+
+    def on_typed(self) -> None:
+        self.query_one(Title).say(text(f"runs: {self._rows.say()}"))
 
     def on_opened(self, message: Opened) -> None:
         message.stop()

@@ -10,6 +10,7 @@ from agentmem import safe
 
 from ...context import View
 from ...widgets.line import Line, Span, fit
+from ...widgets.prompt.layout import Layout
 from ...widgets.rows import Band, Rows
 
 LONGEST = 2_000_000
@@ -22,34 +23,26 @@ PROVENANCE = {
 
 
 class TextRows(Rows):
-    """Lines of one text, folded by hand; only those in view are made."""
+    """Lines of one text, folded at the width; only those in view are made."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        shown = safe.block(text[:LONGEST]).expandtabs(4)
-        self._text = shown.split("\n")
+        self._text = text[:LONGEST]
         if len(text) > LONGEST:
-            self._text.append(f"… {len(text) - LONGEST:,} characters more")
-        self._folded: tuple[int, list[tuple[int, int]]] = (0, [])
+            self._text += f"\n… {len(text) - LONGEST:,} characters more"
+        self._folded: Layout | None = None
 
-    def _fold(self, width: int) -> list[tuple[int, int]]:
-        if self._folded[0] != width:
-            room = max(10, width - 2)
-            places = []
-            for number, row in enumerate(self._text):
-                size = room if row.isascii() else room // 2
-                places += [(number, start) for start in range(0, max(1, len(row)), size)]
-            self._folded = (width, places)
-        return self._folded[1]
+    def _layout(self, width: int) -> Layout:
+        room = max(10, width - 2)
+        if self._folded is None or self._folded.width != room:
+            self._folded = Layout(self._text, room)
+        return self._folded
 
     def line_count(self, width: int) -> int:
-        return len(self._fold(width))
+        return self._layout(width).rows
 
     def line(self, index: int, width: int) -> Line:
-        number, start = self._fold(width)[index]
-        row = self._text[number]
-        room = max(10, width - 2)
-        return Line((Span(" " + row[start : start + (room if row.isascii() else room // 2)]),))
+        return Line((Span(" " + self._layout(width).row(index)),))
 
     def selectable(self, index: int, width: int) -> bool:
         return False
@@ -61,6 +54,11 @@ class Title(Band):
     def __init__(self, left: str, right: str = "Esc back") -> None:
         super().__init__()
         self._left, self._right = left, right
+
+    def say(self, left: str) -> None:
+        """Another text at the left; safe."""
+        self._left, self._made = left, None
+        self.refresh()
 
     def lines(self, view: View, width: int) -> tuple[Line, ...]:
         return self.blank(width)

@@ -261,15 +261,16 @@ class LostPane(Pane):
         return (head_line(self._bound[2].width, width),)
 
     def badge(self) -> tuple[Span, ...]:
-        """Silent losses that have not come back, and steps that lost something on record."""
+        """Silent losses (of all that the header counts those of this lane), and steps that lost something on record."""
         index = None if self._bound is None else self._bound[2].index.lanes.get(self._bound[1][0])
         if index is None or self._bound is None:
             return ()
-        alarms = sum(drop.returned_at is None for drop in index.alarms)
+        alarms = len(index.alarms)
         recorded = len(index.jumps.get("drop", ())) - len({drop.n for drop in index.alarms})
         spans = []
         if alarms:
-            spans.append(Span(f" ▲{alarms}", "text-error"))
+            every = len(self._bound[2].index.alarms)
+            spans.append(Span(f" ▲{alarms}" if every == alarms else f" ▲{alarms} of {every}", "text-error"))
         if recorded and self._bound[2].width >= 100:
             spans.append(Span(f" −{recorded}", "text-warning"))
         return tuple(spans)

@@ -68,13 +68,16 @@ def piece_line(
 
 
 def segment_line(segment: Segment, width: int, note: tuple[str, str] = ("", "label"), glyph: str = "",
-                 opened: str | None = None) -> Line:  # fmt: skip
-    """A piece by kind, tokens and first line; `opened`: what stands there while it is open below."""
+                 opened: str | None = None, failure: str | None = None) -> Line:  # fmt: skip
+    """A piece by kind, tokens and first line; `opened`: what stands there while it is open below; `failure`: the line
+    of it that says what failed."""
     flex = width - TEXT_AT
     unknown = segment.head is None
     text = "unknown: not in this file" if segment.head is None else clean(segment.head, flex)
     if segment.kind == "call" and segment.head is not None:
         text = head_text(segment.tool, segment.head, flex)
+    if failure:
+        text = clean(failure, flex)
     failed = segment.kind == "error" and segment.field is None
     state = segment.field is not None or edge_role(segment.kind) == "state"
     word = "failure" if segment.kind == "error" and not failed else word_of(segment.kind)

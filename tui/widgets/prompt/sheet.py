@@ -147,7 +147,8 @@ class Sheet:
         assert segment is not None
         if part == 0:
             glyph = "" if isinstance(one, int) else one.glyph
-            return segment_line(segment, width, self._note(segment), glyph, self._opened(segment, width))
+            opened = self._opened(segment, width)
+            return segment_line(segment, width, self._note(segment), glyph, opened, self._failure(segment))
         layout = self._layout(segment, width)
         if layout is None:
             note = self.context.note_of(segment.id) or ("not in this file" if segment.head is None else "")
@@ -162,6 +163,15 @@ class Sheet:
         layout = self._layout(segment, width)
         size = "" if segment.characters is None else f"{segment.characters:,} characters"
         return size if layout is None else f"{count(layout.lines, 'line')}{', ' if size else ''}{size}"
+
+    def _failure(self, segment: Segment) -> str | None:
+        """The line of a failed result that says what failed, where the call that made it is known."""
+        if segment.kind != "error" or segment.call_id is None or self.index is None:
+            return None
+        born = self.seen.born(segment.id)
+        made = self.step if born is None else self.index.steps[born - 2] if 2 <= born <= len(self.index.steps) else None
+        attempts = () if made is None else made.attempts
+        return next((one.error for one in attempts if one.call_id == segment.call_id), None)
 
     def _note(self, segment: Segment) -> tuple[str, str]:
         if segment.key in self.opening.keys:
