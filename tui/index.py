@@ -33,6 +33,8 @@ WORDS: Mapping[int, str] = {
 }  # fmt: skip
 UNKNOWN = -1
 SHOWN_LIFELINES = 3
+FILLED_BELOW = 2_000
+"""Steps up to which a calm run's fields get lifelines too: all fields of a lane are walked through for it."""
 
 
 def worst(mask: int) -> int:
@@ -165,14 +167,19 @@ def build(run: Run, previous: Index | None = None) -> Index:
 
 
 def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
-    """The goal and the worst lost fields: silent and missed first, then silent, then the newest."""
+    """The goal and the worst lost fields: silent and missed first, then silent, then the newest; after them fields
+    that were lost on record or still stand, so that no row stays empty where there is a state."""
     from agentmem.inspect.lifelines import field_lifelines, goal_lifeline
 
     shown = [goal_lifeline(run, lane.id)]
     lost = sorted(index.alarms, key=lambda drop: (bool(drop.missed_by), drop.returned_at is None, drop.n))
-    by_name = {line.name: line for line in field_lifelines(run, lane.id)} if lost else {}
-    for drop in reversed(lost):
-        found = by_name.get(drop.name)
+    held = lane.steps[-1].fields if lane.steps else ()
+    if not lost and (not held or len(lane.steps) > FILLED_BELOW):
+        return tuple(shown)
+    every = field_lifelines(run, lane.id)
+    by_name = {line.name: line for line in every}
+    others = [line for line in every if line.name.startswith("facts.")]
+    for found in (*(by_name.get(drop.name) for drop in reversed(lost)), *others):
         if found is not None and found not in shown:
             shown.append(found)
         if len(shown) == SHOWN_LIFELINES:

@@ -72,7 +72,7 @@ def state(**held: Any) -> dict[str, Any]:
 
 def test_a_value_that_turns_null_at_a_save_is_a_class_of_its_own(tmp_path: Path) -> None:
     first = {"step": 1, "messages": [user(GOAL), said("a")], "state": state(phase="query_ready")}
-    second = {"step": 2, "messages": [*first["messages"], user("b"), said("c")], "state": state(phase=None)}  # type: ignore[misc]  # a list
+    second = {"step": 2, "messages": [*first["messages"], user("b"), said("c")], "state": state(phase=None)}  # type: ignore[misc]  # a list where a mapping is declared
     (drop,) = drops(versions(tmp_path / "run.json", first, second).run)
     assert (drop.name, drop.cause, drop.recorded, drop.step) == ("phase", "nulled", False, 2)
     assert drop.text == "query_ready"

@@ -21,7 +21,7 @@ def compacted(*told: tuple[str, str], summary: str = "Progress so far: some read
     """What a compaction lost of pieces (kind, text); `call` is a tool and its arguments."""
     tale = Tale("ship the parcel to the north depot")
     for kind, text in told:
-        tale.say(kind, text, tool=text.partition(" ")[0] if kind == "call" else None)  # type: ignore[arg-type]  # a kind
+        tale.say(kind, text, tool=text.partition(" ")[0] if kind == "call" else None)  # type: ignore[arg-type]  # a kind given by name
     tale.step()
     live = tale.at.tape.live
     tale.at.splice(1, len(live) - 1, [tale.piece("summary", summary)])

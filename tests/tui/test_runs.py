@@ -78,7 +78,7 @@ async def test_the_keys_for_the_other_run_go_round_all_of_them_while_the_list_tu
     async with inspecting(*runs) as seen:
         opened = []
         for turn in range(3):
-            await seen.play(RunsChanged(tuple(infos[turn:] + infos[:turn])), until="●")
+            await seen.play(RunsChanged(tuple(infos[turn:] + infos[:turn])), until="1 steps")
             await seen.press("full_stop")
             await seen.until(f" {runs[(turn + 1) % 3].id} {len(runs[(turn + 1) % 3].main.steps)}/")
             opened.append(seen.app.run_screen.reader.run)

@@ -42,12 +42,13 @@ class Body(Vertical):
         with Vertical(id="drawer"):
             yield TabRow(id="drawer-tabs")
 
-    def lay_out(self, plan: Layout, active: str) -> None:
-        """Heights, widths and what is shown, for a plan and the pane that has the keys."""
+    def lay_out(self, plan: Layout, active: str, lifelines: int) -> None:
+        """Heights, widths and what is shown, for a plan and the pane that has the keys. `lifelines`: how many there
+        are; rows that none of them needs go to the panes."""
         timeline, strip = self.query_one(Timeline), self.query_one(LifelineStrip)
-        timeline.rows, strip.rows, strip.ruler = plan.bars, plan.lifelines, plan.ruler
+        timeline.rows, strip.rows, strip.ruler = plan.bars, min(plan.lifelines, max(1, lifelines)), plan.ruler
         timeline.styles.height = plan.bars + 1
-        strip.styles.height = plan.lifelines + int(plan.ruler)
+        strip.styles.height = strip.rows + int(plan.ruler)
         upper = active not in DRAWER
         self.query_one("#tabs").display = plan.single
         self.query_one("#upper").display = upper or not plan.single

@@ -103,7 +103,7 @@ class Looking(RunBase):
         else:
             self.pins = (*self.pins, typed)
             self.inspector.ask_lifeline(self.reader.lane, typed)
-            self.say(f"Pinned: {typed}")
+            self.say(f"Pinned: {typed} (its lifeline is in 6 lifelines too)")
         self.inspector.last_find = ""
         if self.reader.ready:
             self.redraw()

@@ -13,6 +13,7 @@ from ..messages import Do, Moved, Opened, Say, ToSegment, ToStep
 from ..widgets.footer import Footer
 from ..widgets.header import Header
 from ..widgets.rows import Band
+from ..widgets.strip import available
 from .layout import DRAWER, Layout, layout, small_text
 from .looking import Looking
 from .moving import Moving
@@ -88,7 +89,8 @@ class RunScreen(Moving, Looking, Taking):
             self.drawer = self.active
         if self.body is not None:
             self.body.display = shown
-            self.body.lay_out(plan, self.active)
+            given = available(self.reader.lane, self.reader.index, self.context()) if self.reader.index else ()
+            self.body.lay_out(plan, self.active, len(given))
         for ident, pane in self.panes.items():
             pane.display = ident not in DRAWER or ident == self.drawer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..context import View
+from ..context import Context, View
 from ..safe import text
 from .bars import Axis, lifeline_spans, merged
 from .line import Line, Span, fit
@@ -14,13 +14,21 @@ from .timeline import step_under, view_axis
 if TYPE_CHECKING:
     from agentmem.model import Lifeline
 
+    from ..index import Index
+
+
+def available(view_lane: str, index: Index, context: Context) -> list[Lifeline]:
+    """In the order in which they get a row: the goal, the worst lost field, the last pin, what else there is."""
+    found = list(index.lifelines.get(view_lane, ()))
+    pins = [context.lifelines[pin] for pin in reversed(context.pins) if pin in context.lifelines]
+    pins = [pin for pin in pins if pin.lane == view_lane]
+    first = 2 if len(found) > 1 and found[1].alarms else 1
+    return found[:first] + pins[:1] + found[first:]
+
 
 def shown_lifelines(view: View, rows: int) -> list[Lifeline]:
-    """The goal, the worst lost field, and the last pin where there is a row for it (or nothing was lost)."""
-    found = list(view.index.lifelines.get(view.cursor[0], ()))
-    pins = [view.context.lifelines[pin] for pin in reversed(view.context.pins) if pin in view.context.lifelines]
-    pins = [pin for pin in pins if pin.lane == view.cursor[0]]
-    return (found[:2] + pins[:1] + found[2:])[:rows]
+    """As many of them as there are rows."""
+    return available(view.cursor[0], view.index, view.context)[:rows]
 
 
 def lifeline_line(name: str, lifeline: Lifeline, axis: Axis, cursor: int | None) -> Line:

@@ -60,6 +60,8 @@ def _looks(start: bytes) -> bool:
 
 
 def _is_line(line: Line) -> bool:
+    if not isinstance(line.kind, str):
+        return False
     if line.kind in CHAINED and isinstance(line.uuid, str):
         return isinstance(line.sessionId, str) or isinstance(line.parentUuid, str | None)
     if line.kind == "summary":
