@@ -25,14 +25,18 @@ _PLACES: dict[str, str] = {
     "Notebook": "agentmem.memory.notebook",
     "Ledger": "agentmem.ledger",
     "Verdict": "agentmem.ledger",
+    "SqliteStore": "agentmem.checkpoint.sqlite",
+    "PostgresStore": "agentmem.checkpoint.postgres",
     "counter": "agentmem.tokens",
 }
 
 if TYPE_CHECKING:
+    from agentmem.checkpoint.postgres import PostgresStore as PostgresStore
     from agentmem.checkpoint.recorder import Recorder as Recorder
     from agentmem.checkpoint.recorder import history as history
     from agentmem.checkpoint.recorder import load as load
     from agentmem.checkpoint.recorder import record as record
+    from agentmem.checkpoint.sqlite import SqliteStore as SqliteStore
     from agentmem.checkpoint.store import Checkpoint as Checkpoint
     from agentmem.ledger import Ledger as Ledger
     from agentmem.ledger import Verdict as Verdict
@@ -41,7 +45,8 @@ if TYPE_CHECKING:
     from agentmem.tokens import counter as counter
 
 __all__ = [
-    "Checkpoint", "Ledger", "Notebook", "Recorder", "State", "Verdict", "counter", "history", "load", "record", "wrap",
+    "Checkpoint", "Ledger", "Notebook", "PostgresStore", "Recorder", "SqliteStore", "State", "Verdict", "counter",
+    "history", "load", "record", "wrap",
 ]  # fmt: skip
 
 

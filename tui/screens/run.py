@@ -102,7 +102,8 @@ class RunScreen(Moving, Looking, Taking):
         if self.body is None or not self.reader.ready or self.reader.run is None:
             self.query_one(Header).show(None)
             footer = self.query_one(Footer)
-            footer.ids = None if self.reader.run is None else ("runs", "help", "quit")
+            others = ("runs",) if len(self.ring) > 1 else ()
+            footer.ids = None if self.reader.run is None else (*others, "help", "quit")
             footer.show(None)
             return
         self.query_one(Footer).ids = None

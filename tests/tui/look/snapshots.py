@@ -45,11 +45,13 @@ def picture(seen: Seen) -> str:
 
 
 def _names(seen: Seen) -> dict[str, str]:
+    """Colour -> role. Without colour the toolkit draws all in grey: then several roles are one."""
     variables = seen.app.theme_variables
     names: dict[str, str] = {}
     for role in PREFERRED:
         if role in variables:
-            names.setdefault(Color.parse(variables[role]).hex.lower(), role)
+            colour = Color.parse(variables[role])
+            names.setdefault((colour.monochrome if seen.app.no_color else colour).hex.lower(), role)
     return names
 
 

@@ -57,17 +57,20 @@ async def test_the_demo_looks_as_it_did(
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-async def test_a_folder_without_runs_looks_as_it_did(size: tuple[int, int], tmp_path: Path, refresh: bool) -> None:
-    (tmp_path / "runs").mkdir()
-    looked = [("runs/", "no runs in it"), ("transcripts of an agent", "none for this folder")]
-    async with watching([tmp_path / "runs"], size, looked=looked, until="No runs found") as seen:
+async def test_a_folder_without_runs_looks_as_it_did(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refresh: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    looked = [("runs/*.json", "no such folder"), ("~/.agent/sessions", "none for this folder")]
+    async with watching([], size, looked=looked, until="No runs found") as seen:
         await same_as(seen, f"empty-{size[0]}x{size[1]}", refresh)
 
 
 async def test_a_bad_file_looks_as_it_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refresh: bool) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.json").write_text('{"step": 3, "messages": "none"}')
-    async with watching([Path("bad.json")], NARROW, until="bad.json") as seen:
+    async with watching([Path("bad.json")], NARROW, until="messages is no list") as seen:
         await same_as(seen, "bad-file-80x24", refresh)
 
 
