@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+OVER = frozenset({"done", "finished", "completed", "success"})
+"""Words of `finish` after which there is nothing to go on with."""
+
+
 class Recorder:
     """One run that is being recorded. Made by `record`. Safe to use from several threads."""
 
     def __init__(
-        self, run_id: str, store: Store, *, goal: str | None, lane: str, resume: bool, rebuild: bool,
+        self, run_id: str, store: Store, *, goal: str | None, lane: str, resume: bool, rebuild: bool, reopen: bool,
         clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self.run_id = run_id
@@ -55,7 +59,8 @@ class Recorder:
         self._guard: Guard | None = None
         found = store.resume(run_id, rebuild)
         self._memo = RunMemo(run_id, lane, found.seq, clock)
-        self.resumed: Checkpoint | None = found.checkpoint if resume else None
+        over = found.checkpoint is not None and found.checkpoint.status in OVER and not reopen
+        self.resumed: Checkpoint | None = found.checkpoint if resume and not over else None
         """The version that the run goes on from; None for a new one."""
         if found.checkpoint is not None:
             self._memo.extra = dict(found.checkpoint.extra)
@@ -220,14 +225,16 @@ def record(
     goal: str | None = None,
     folder: str | os.PathLike[str] = DEFAULT_FOLDER,
     resume: bool = True,
+    reopen: bool = False,
     lane: str = "main",
     rebuild: bool = False,
     store: Store | str | os.PathLike[str] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Recorder:
-    """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`.
+    """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`;
+    a run that is done is begun anew, unless `reopen` says to go on with it. One that failed or was interrupted goes on.
 
-    `resume=False` begins anew in the same files; what was recorded before stays in the ledger. `rebuild` takes the
+    `resume=False` begins anew in the same files in any case; what was recorded before stays in the ledger. `rebuild` takes the
     newest version from the ledger, where the checkpoint is damaged. `store` is another place than files: a store, the
     path of an SQLite file (`runs.db`) or a `postgresql://` address. `clock` gives the times of the saves, in seconds
     since the epoch.
@@ -236,7 +243,7 @@ def record(
     """
     copied(optional(lane, str, "lane"), "lane")
     place = FileStore(folder) if store is None else place_of(store)
-    return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild, clock=clock)
+    return Recorder(run_id, place, goal=goal, lane=lane, resume=resume, rebuild=rebuild, reopen=reopen, clock=clock)
 
 
 def place_of(store: Store | str | os.PathLike[str]) -> Store:

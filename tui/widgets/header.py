@@ -117,14 +117,17 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
     figure = approx(run, reported) + thousands(size) if size is not None else "?"
     last = lane.steps[-1].number
     found = [Item(1, (chip(view),), gap=0)]
-    trouble = view.trouble or run.notice or (
-        f"{len(run.problems)} unreadable line{'s' if len(run.problems) > 1 else ''}" if run.problems else "")
+    trouble = view.trouble or run.notice
     if trouble:
         said = fit_name(f"! {trouble}", 24 if short else 60)
         found.append(Item(4, (Span(said, "text-warning", True, target=Do("problems")),), gap=1 if short else 2))
     else:
         found.append(Item(8, (Span(fit_name(run.id, 14 if short else 24), bold=True, target=Do("runs")),),
                           gap=1 if short else 2))  # fmt: skip
+    if run.problems:
+        count = len(run.problems)
+        said = f"!{count}" if short else f"! {count} problem{'s' if count > 1 else ''}"
+        found.append(Item(6, (Span(said, "text-warning", target=Do("problems")),), gap=1 if short else 2))
     where = (Span(f"{step.number}/{last}"),) if short else (
         Span("step ", "label"), Span(f"{step.number}", bold=True), Span(f" of {last}", "label"))  # fmt: skip
     found.append(Item(2, where, gap=1 if short else 2))

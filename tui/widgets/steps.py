@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..context import Context
-from ..index import CYCLE, ERROR, LaneIndex, glyphs
+from ..index import ERROR, LaneIndex, glyphs
 from ..messages import Moved, ToStep
 from ..safe import text
 from .bars import bar
@@ -98,10 +98,8 @@ class StepsPane(Pane):
         assert self._lane is not None
         mask = self._lane.mask(step.n)
         spans = [Span(glyph, role) for glyph, role in glyphs(mask & ~ERROR)][:2]
-        if mask & CYCLE and step.n in self._lane.letters:
-            letter = self._lane.letters[step.n]
-            place = next(i for i, span in enumerate(spans) if span.text == "↻") if len(spans) > 1 else 0
-            spans[place] = Span(f"↻{letter}", "text-warning")
+        if spans and spans[0].text == "↻" and step.n in self._lane.letters:
+            spans = [Span(f"↻{self._lane.letters[step.n]}", "text-warning")]
         if not spans and step.gap:
             return [Span("gap", "text-warning")]
         used = sum(len(span.text) for span in spans)
@@ -124,7 +122,10 @@ class StepsPane(Pane):
         change = size - before
         sign = "−" if change < 0 else "+"
         role = "text-warning" if size < FELL * before else "label"
-        return Span(fit(f"{sign}{thousands(abs(change))}", cells, right=True), role)
+        figure = thousands(abs(change))
+        if len(figure) >= cells - 1:
+            figure = f"{abs(change) / 1000:.0f}k"  # 156k instead of 156.3k keeps its distance from the total
+        return Span(fit(f"{sign}{figure}", cells, right=True), role)
 
     def badge(self) -> tuple[Span, ...]:
         return ()
@@ -185,14 +186,16 @@ def action_spans(step: Step, cells: int, synthetic: bool) -> list[Span]:
         if synthetic:
             return [Span(fit("saved", cells), "label")]
         return [Span(fit(text((said or "").strip()) if said else "said nothing", cells), "label")]
-    from .panes.calls import arguments_text
+    from .panes.calls import arguments_text, told
 
     first = step.attempts[0]
     more = f" +{len(step.attempts) - 1}" if len(step.attempts) > 1 else ""
     name = fit(text(first.tool), min(cells, 20)).rstrip()
     room = cells - len(more)
-    said = " " + arguments_text(first.arguments, max(0, room * 2))
+    said = " " + told(first.tool, arguments_text(first.arguments, max(0, room * 2)))
     left = room - len(name)
+    if left < 3:
+        return [Span(fit(name, room), "foreground"), Span(more, "label")]
     if len(said) > left:
         said = " ".join(_shorter(word) for word in said.split(" "))
     return [Span(fit(name, min(len(name), room)), "foreground"), Span(fit(said, left), "label"), Span(more, "label")]

@@ -14,6 +14,7 @@ from agentmem.model import Where
 from agentmem.tokens import counter
 
 SUFFIX = ".steps.jsonl"
+NEW_RUN = "a new run in the same file"
 
 
 class OwnReader:
@@ -72,6 +73,8 @@ class OwnReader:
             self.draft.problem(f"line {record.line}", f"damaged: {error}")
             return
         place = Place(str(self._ledger), record.offset, len(record.data), record.line, f"line {record.line}")
+        if self._lines.begins_anew(line):
+            self._fresh(NEW_RUN)
         self._lines.add(line, place)
 
 

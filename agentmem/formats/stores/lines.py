@@ -89,6 +89,11 @@ class OwnLines:
         """Whether there was a line yet."""
         return bool(self._lanes)
 
+    def begins_anew(self, line: Line) -> bool:
+        """Whether another run begins with that line: it needs none before it and the count starts again."""
+        held = self._lanes.get(line.lane)
+        return line.whole and held is not None and held.last_step is not None and line.step <= 1
+
     def add(self, line: Line, place: Place) -> None:
         """The next line."""
         if self._seq is not None and line.seq > self._seq + 1 and not line.whole:

@@ -85,6 +85,9 @@ class StoreReader:
     def _fresh(self, notice: str | None) -> None:
         self._seq = 0
         self._head: tuple[int, float] | None = None
+        self._anew(notice)
+
+    def _anew(self, notice: str | None) -> None:
         options = self._options
         self.draft = RunDraft(self._store.shown, "agentmem", self._run, counter(options.counter), options.counter)
         self.draft.notice = notice
@@ -170,6 +173,8 @@ class StoreReader:
         except DamagedLine as error:
             self.draft.problem(shown, f"damaged: {error}")
             return
+        if self._lines.begins_anew(line):
+            self._anew("a new run under the same name")
         self._lines.add(line, Place(self._store.source, saved.seq, len(saved.line), saved.seq, shown))
 
 

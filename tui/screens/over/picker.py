@@ -146,16 +146,19 @@ class LaneRows(Rows):
         return len(self._run.lanes)
 
     def head(self, width: int) -> tuple[Line, ...]:
-        return (Line((Span(f" {fit('kind', 10)} {fit('lane', 30)} {fit('steps', 6, right=True)}  ▲  from", "label"),)),)
+        words = f" {fit('kind', 10)} {fit('lane', max(20, width - 55))} {fit('steps', 6, right=True)}   ▲  ↻  from"
+        return (Line((Span(words, "label"),)),)
 
     def line(self, index: int, width: int) -> Line:
         lane = self._run.lanes[index]
         alarms = len(self._index[lane.id].alarms)
+        cycles = sum(cycle.lane == lane.id for cycle in self._run.cycles)
         came = "" if lane.spawned_by is None else f"step {lane.spawned_by[1]} of {text(lane.spawned_by[0])}"
         spans = (
-            Span(f" {fit(lane.kind, 10)} ", "label"), Span(fit(text(lane.name or lane.id), 30)),
+            Span(f" {fit(lane.kind, 10)} ", "label"), Span(fit(text(lane.name or lane.id), max(20, width - 55))),
             Span(f" {fit(str(len(lane.steps)), 6, right=True)}"),
-            Span(f" {fit(str(alarms) if alarms else '', 2, right=True)}  ", "text-error"), Span(came, "label"),
+            Span(f" {fit(str(alarms) if alarms else '', 3, right=True)}", "text-error"),
+            Span(f"{fit(str(cycles) if cycles else '', 3, right=True)}  ", "text-warning"), Span(came, "label"),
         )  # fmt: skip
         return Line(spans, target=lane.id)
 

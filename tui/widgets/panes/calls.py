@@ -20,12 +20,22 @@ _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r"}
 def call_text(tool: str, arguments: str, cells: int) -> str:
     """`pytest  -x …/test_lexer.py` in at most `cells` cells, safe."""
     name = clean(tool, 40)
-    said = arguments_text(arguments, cells)
+    said = told(tool, arguments_text(arguments, cells))
     text = f"{name}  {said}" if said else name
     if cell_len(text) <= cells:
         return text
     said = " ".join(shorten_path(word) for word in said.split(" "))
     return cut(f"{name}  {said}" if said else name, cells)
+
+
+_CD = re.compile(r"cd \S+ (?:&&|;) ")
+
+
+def told(tool: str, said: str) -> str:
+    """Arguments without what tells nothing: the tool's own name again, and the folder that a command begins with."""
+    said = said.removeprefix(f"{tool} ")
+    begun = _CD.match(said)
+    return said[begun.end() :] if begun else said
 
 
 def arguments_text(arguments: str, cells: int) -> str:
@@ -67,6 +77,8 @@ def _argument(name: str, value: object) -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return " ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -101,6 +101,8 @@ def nothing_lost(run: Run, index: LaneIndex) -> str:
     if run.provenance == "partial":
         if not index.steps:
             return "Unknown: this format keeps no prompt."
+        if any(len(step.prompt) for step in index.steps[-1:]):
+            return "Unknown: what the model saw is not in this file. The prompts shown are only what the file suggests."
         return f"Unknown: this format keeps no prompt for steps {index.steps[0].number} to {index.steps[-1].number}."
     if not steps:
         return "No step has finished yet: nothing can have been lost."

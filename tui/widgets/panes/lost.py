@@ -34,10 +34,12 @@ def widths(terminal: int, width: int) -> tuple[int, bool]:
     return max(8, width - INDENT - TOKENS - AT - LAST - (7 if width >= 80 else 1)), False
 
 
-def head_line(terminal: int, width: int) -> Line:
+def head_line(terminal: int, width: int, unrecorded: bool = False) -> Line:
+    """`unrecorded`: say what the `?` behind a cause means, where no column has room to say it row by row."""
     what, wide = widths(terminal, width)
     tail = "   " + fit("came back", BACK) + "record" if wide else ""
-    text = (" " * GLYPH + fit("cause", CAUSE) + fit("what", what) + fit("tokens", TOKENS, right=True)
+    named = "what         (?: nobody recorded it)" if unrecorded and not wide else "what"
+    text = (" " * GLYPH + fit("cause", CAUSE) + fit(named, what) + fit("tokens", TOKENS, right=True)
             + fit("at", AT, right=True) + fit("last in", LAST, right=True) + tail)  # fmt: skip
     return row((Span(text, "label"),), width)
 
@@ -56,7 +58,7 @@ def height(loss: Loss, terminal: int, width: int, opened: bool = False) -> int:
     drop = loss.drop
     if drop is None:
         return len(loss_lines(loss, terminal, width, opened))
-    narrow = terminal < 110 and bool(_record(drop) or drop.returned_at is not None or drop.alarming)
+    narrow = terminal < 110 and bool(drop.record or drop.returned_at is not None or drop.alarming)
     return 1 + narrow + min(len(drop.missed_by), 1)
 
 
@@ -79,7 +81,7 @@ def _drop_lines(drop: Drop, terminal: int, width: int, target: object) -> list[L
         recorded = Span(clean(record, width), "text-error" if alarm else "label")
         spans += [Span("   "), Span(fit(back, BACK), "label"), recorded]
     lines = [row(spans, width, fill=fill, target=target)]
-    if not wide and (record or drop.returned_at is not None or alarm):
+    if not wide and (drop.record or drop.returned_at is not None or alarm):
         came = f"it came back at {drop.returned_at}" if drop.returned_at is not None else "it has not come back"
         parts = [clean(record, width)] if record else []
         if alarm or drop.returned_at is not None:
@@ -98,7 +100,8 @@ def _drop_lines(drop: Drop, terminal: int, width: int, target: object) -> list[L
 
 def _what(drop: Drop) -> str:
     if drop.what == "segment" and drop.head and drop.head not in drop.name:
-        return f"{drop.name}: {drop.head}" if drop.count == 1 else f"{drop.name} ({drop.count})"
+        counted = drop.count == 1 or drop.name.startswith(str(drop.count))
+        return f"{drop.name}: {drop.head}" if drop.count == 1 else drop.name if counted else f"{drop.name} ({drop.count})"
     return statement(drop)
 
 
@@ -115,8 +118,10 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
     number = sum(drop.count for drop in pieces)
     known = [drop.tokens for drop in pieces if drop.tokens is not None]
     tokens = sum(known) if known else None
+    grew = not known and boundary.before is not None and boundary.after is not None and boundary.before < boundary.after
     if tokens is None and boundary.before is not None and boundary.after is not None:
-        tokens = boundary.before - boundary.after
+        fell = boundary.before - boundary.after
+        tokens = fell if fell > 0 else None
     returned = sum(drop.count for drop in pieces if drop.returned_at is not None)
     size = "" if boundary.before is None or boundary.after is None else (
         f"{thousands(boundary.before)} → {thousands(boundary.after)}"
@@ -130,7 +135,7 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
     back = f"{returned} of {number}" if returned else "no" if number else ""
     spans = [
         Span(" ▼ ", role), Span(column(boundary_word(boundary), CAUSE), role), Span(fit(text, what)),
-        Span(fit(thousands(tokens), TOKENS, right=True)), Span(fit(str(loss.step), AT, right=True)),
+        Span(fit("" if grew else thousands(tokens), TOKENS, right=True)), Span(fit(str(loss.step), AT, right=True)),
         Span(fit("" if last is None else str(last), LAST, right=True)),
     ]  # fmt: skip
     if wide:
@@ -258,7 +263,8 @@ class LostPane(Pane):
         self._make(width)
         if self._bound is None or not self._losses:
             return ()
-        return (head_line(self._bound[2].width, width),)
+        doubtful = any(loss.unrecorded and not loss.alarming for loss in self._losses[:LISTED])
+        return (head_line(self._bound[2].width, width, doubtful),)
 
     def badge(self) -> tuple[Span, ...]:
         """Silent losses (of all that the header counts those of this lane), and steps that lost something on record."""

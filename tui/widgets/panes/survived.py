@@ -10,12 +10,14 @@ from agentmem.inspect.lost_block import KEYWORD_KINDS, ORDER, SINGULAR
 from agentmem.model import Survival
 
 from ..line import Line, Span, fit
+from .calls import shorten_path, told
 from .columns import clean, row, wrap_words
 
 INDENT = 14
 """Cells before what stands under a row: those of its glyph and its cause."""
 LABEL = 13
 """Cells for `└ survived` and the like, in front of what they list."""
+ONE_A_ROW = frozenset({"commands", "constraints", "decisions", "prose"})
 LOST_ROWS = 2
 """Rows for what was lost of one kind; one thing alone may take one more."""
 
@@ -45,7 +47,7 @@ def survival_lines(survival: Survival, width: int) -> list[Line]:
         if texts:
             by = " (by keyword)" if kind in KEYWORD_KINDS else ""
             lead = f"{SINGULAR.get(kind, kind) if len(texts) == 1 else kind}{by} "
-            for place, words in enumerate(_wrapped(texts, room, lead)):
+            for place, words in enumerate(_wrapped(texts, kind, room, lead)):
                 at = 0 if place else cell_len(lead)
                 lost.append((Span(words[:at], "label"), Span(words[at:])))
     lines += _listed("lost", lost, width)
@@ -53,16 +55,24 @@ def survival_lines(survival: Survival, width: int) -> list[Line]:
     return lines + _listed("changed", changed, width)
 
 
-def _wrapped(texts: Sequence[str], room: int, lead: str) -> list[str]:
-    """Rows that begin with `lead`, later ones with blanks: things of one kind side by side, and how many there are
-    beyond; a thing alone is wrapped by its words."""
+def _wrapped(texts: Sequence[str], kind: str, room: int, lead: str) -> list[str]:
+    """Rows that begin with `lead`, later ones with blanks, and how many things there are beyond: short ones side by
+    side, sentences and commands one a row, a thing alone wrapped by its words."""
     if len(texts) == 1:
         first, *rest = wrap_words(lead + clean(texts[0], room * (LOST_ROWS + 1)), room, limit=LOST_ROWS + 1)
         return [first, *(f"  {words}" for words in wrap_words(" ".join(rest), room - 2, limit=LOST_ROWS) if words)]
+    if kind in ONE_A_ROW:
+        more = f"  +{len(texts) - LOST_ROWS}" if len(texts) > LOST_ROWS else ""
+        first = [told("", clean(text, room * 2)) for text in texts[:LOST_ROWS]]
+        said = [fit(f"{'  ' if place else lead}{text}", room).rstrip() for place, text in enumerate(first)]
+        return [*said[:-1], fit(said[-1], min(cell_len(said[-1]), room - len(more))) + more]
     rows = [lead.rstrip()]
+    longest = max(12, room // 2)
     for place, text in enumerate(texts):
         more = f" +{len(texts) - place}"
-        shown = fit(clean(text, room), min(room - len(lead) - 8, cell_len(clean(text, room)))).rstrip()
+        shown = clean(text, room)
+        if cell_len(shown) > longest:
+            shown = fit(shorten_path(shown), longest).rstrip()
         last = len(rows) == LOST_ROWS and place < len(texts) - 1
         if cell_len(rows[-1]) + 1 + cell_len(shown) + (cell_len(more) if last else 0) <= room:
             rows[-1] += f" {shown}"

@@ -158,8 +158,9 @@ def goal_lines(
         words = "no goal is known for this run"
         return (piece_line(width, "GOAL", "?", words, role="label", note=note, note_role=role),)
     flex = max(10, width - TEXT_AT - 1)
-    noted = cell_len(note) + 2
-    first = wrap_words(clean(goal, flex * (GOAL_ROWS + 1)), max(8, flex - noted), limit=GOAL_ROWS)
+    if cell_len(note) > flex // 3:
+        note = note.partition(",")[0].partition(" since")[0]
+    first = goal_rows(clean(goal, flex * (GOAL_ROWS + 1)), flex, cell_len(note) + 2)
     missing = step.goal == "missing"
     fill = "error-muted" if missing else "goal"
     lines = []
@@ -180,6 +181,15 @@ def goal_lines(
             )
         )
     return tuple(lines)
+
+
+def goal_rows(goal: str, flex: int, noted: int) -> list[str]:
+    """The goal in at most three rows of `flex` cells; the first leaves room for its note."""
+    first = wrap_words(goal, max(8, flex - noted), limit=1)[0]
+    if not first.endswith("…"):
+        return [first]
+    head = first[:-1].rstrip()
+    return [head, *wrap_words(goal[len(head) :].lstrip(), flex, limit=GOAL_ROWS - 1)]
 
 
 def goal_note(step: Step, since: int | None = None) -> tuple[str, str]:
