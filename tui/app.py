@@ -35,6 +35,7 @@ class Inspector(App[None]):
     TITLE = "agentmem"
     CSS = """
     Screen { background: $background; color: $foreground; }
+    ModalScreen { background: transparent; }
     ToastRack { margin: 0 0 1 0; padding: 0; }
     ToastHolder { width: 100%; }
     Toast { width: 100%; max-width: 100%; margin: 0; padding: 0 1; background: $primary-muted; color: $foreground;

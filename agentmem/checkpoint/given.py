@@ -66,3 +66,13 @@ def records(value: Sequence[Any] | None, name: str) -> list[Any] | None:
         one = item if isinstance(item, str) else mapping(item, f"{name}[{index}]")
         found.append({key: inner for key, inner in one.items() if inner is not None} if isinstance(one, dict) else one)
     return found
+
+
+def message_list(value: Any) -> Sequence[Any]:
+    """A list of messages. Raises TypeError for what is no list, and for a member that can be no message."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+        raise TypeError(f"messages: expected a list of messages, not {type(value).__name__}")
+    for index, item in enumerate(value):
+        if item is None or isinstance(item, str | bytes | int | float):
+            raise TypeError(f"messages[{index}]: expected a message, not {type(item).__name__}")
+    return value

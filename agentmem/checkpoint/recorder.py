@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentmem.checkpoint.delta.run import Given, RunMemo
 from agentmem.checkpoint.files import CHECKPOINT, DEFAULT_FOLDER, LEDGER, FileStore, history_path, load_path
-from agentmem.checkpoint.given import mapping, optional, records
+from agentmem.checkpoint.given import mapping, message_list, optional, records
 from agentmem.checkpoint.store import LIVE, Checkpoint, CheckpointError, ConflictError, SaveError, Store
 from agentmem.checkpoint.values import copied
 
@@ -133,7 +133,7 @@ class Recorder:
             number = optional(step, int, "step")
             held = notes if notes is not None else self._pending.get("notes")
             given = Given(
-                messages=messages,
+                messages=message_list(messages),
                 step=self.step + 1 if number is None else number,
                 state=mapping(state if state is not None else self._pending.get("state"), "state"),
                 prompt=prompt,
@@ -234,10 +234,10 @@ def record(
     """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`;
     a run that is done is begun anew, unless `reopen` says to go on with it. One that failed or was interrupted goes on.
 
-    `resume=False` begins anew in the same files in any case; what was recorded before stays in the ledger. `rebuild` takes the
-    newest version from the ledger, where the checkpoint is damaged. `store` is another place than files: a store, the
-    path of an SQLite file (`runs.db`) or a `postgresql://` address. `clock` gives the times of the saves, in seconds
-    since the epoch.
+    `resume=False` begins anew in the same files in any case; what was recorded before stays in the ledger. `rebuild`
+    takes the newest version from the ledger, where the checkpoint is damaged. `store` is another place than files: a
+    store, the path of an SQLite file (`runs.db`) or a `postgresql://` address. `clock` gives the times of the saves, in
+    seconds since the epoch.
 
     Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
     """

@@ -6,6 +6,7 @@ from agentmem.cli.common import Refused, lane_of, opened, parser, shown
 from agentmem.cli.output import document, encodable, text
 from agentmem.inspect.lifelines import text_lifeline
 from agentmem.model import Lifeline, Run
+from agentmem.safe import name
 
 
 def run(arguments: list[str]) -> int:
@@ -27,6 +28,7 @@ def run(arguments: list[str]) -> int:
                 "present": [list(pair) for pair in found.present],
                 "changed": [{"step": step, "to": encodable(to)} for step, to in found.changed],
                 "needed": list(found.needed), "said": list(found.said),
+                "held": [{"in": encodable(name), "from": first, "to": last} for name, first, last in found.held],
             })  # fmt: skip
             return
         text([found.levels, sentence(found, len(lane.steps))])
@@ -35,10 +37,18 @@ def run(arguments: list[str]) -> int:
 
 
 def sentence(found: Lifeline, steps: int) -> str:
+    needed = f", needed at {', '.join(map(str, found.needed))}" if found.needed else ""
+    kept = ", ".join(f"{name(of, 40)} {_range(a, b)}" for of, a, b in found.held)
+    held = f"held in {kept}" if kept else ""
     if not found.present:
         told = f"said by the model at {', '.join(map(str, found.said))}, " if found.said else ""
-        return f"{told}in no prompt of {steps} steps"
-    ranges = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found.present)
-    needed = f", needed at {', '.join(map(str, found.needed))}" if found.needed else ""
+        count = "the one step" if steps == 1 else f"{steps} steps"
+        return f"{told}{held}{', ' if held else ''}in no prompt of {count}{needed}"
+    ranges = ", ".join(_range(a, b) for a, b in found.present)
+    needed = f", {held}{needed}" if held else needed
     changed = "".join(f"; {form} since {step}?" for step, form in found.changed)
     return f"in the prompt {ranges}{needed}{changed}"
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"

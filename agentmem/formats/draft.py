@@ -113,7 +113,8 @@ class LaneDraft:
         self.answered = False
         """The list ends in an assistant message without a call: there is no open step."""
         self.ids_given: dict[str, int] = {}
-        self._calls: dict[str, tuple[int, Call]] = {}
+        self._calls: dict[str, list[tuple[int, Call]]] = {}
+        """By id, in order: those without a result, else the last one. Ids may be given again."""
 
     # -- the prompt -----------------------------------------------------------------------------------------------
 
@@ -165,7 +166,7 @@ class LaneDraft:
         if call is not None:
             step.calls.append(call)
             if call.call_id is not None:
-                self._calls[call.call_id] = (step.n - 1, call)
+                self._remember(call.call_id, step.n - 1, call)
         self.answered = not step.calls
         self._touch(step.n - 1)
         return ident
@@ -174,11 +175,12 @@ class LaneDraft:
         self, piece: Piece, *, failed: bool | None = None, at: float | None = None, stays: bool = True,
         outcome: Outcome | None = None, error: str | None = None, again: bool = False,
     ) -> int:  # fmt: skip
-        """A result. It is tied to its call by `piece.call_id`, else to the oldest call of the last step without one.
+        """A result. It is tied by `piece.call_id` to the nearest call of that id that waits for one (ids may be given
+        again), else to the oldest call of the last step without one.
         `failed` is what the format says; None: judged by the text. The first result of a call counts, a later one (a
         stub of it) is only a piece; `again`: the later one counts (updated in place). Returns the piece's id."""
         self.answered = False
-        place = self._calls.get(piece.call_id) if piece.call_id else None
+        place = self._place(piece.call_id)
         if place is None and self.steps:
             waiting = [call for call in self.steps[-1].calls if not call.answered]
             if waiting and (piece.call_id is None or waiting[0].call_id is None):
@@ -203,9 +205,29 @@ class LaneDraft:
         return ident
 
     def call_of(self, call_id: str) -> Call | None:
-        """The call with that id, if it was made in this lane."""
-        place = self._calls.get(call_id)
+        """The call of that id that a result would be tied to now: the nearest that waits for one, else the last one;
+        None if none was made in this lane."""
+        place = self._place(call_id)
         return place[1] if place else None
+
+    def _remember(self, call_id: str, index: int, call: Call) -> None:
+        known = self._calls.setdefault(call_id, [])
+        if known and known[-1][1].answered:
+            known.pop()
+        known.append((index, call))
+
+    def _place(self, call_id: str | None) -> tuple[int, Call] | None:
+        """(index of its step, the call) for a result of that id: of the newest step with a call of that id that waits,
+        the oldest one; the last call where none waits."""
+        known = self._calls.get(call_id) if call_id else None
+        if not known:
+            return None
+        if len(known) == 1:
+            return known[0]
+        waiting = [place for place in known if not place[1].answered]
+        last = known[-1]
+        known[:] = waiting or [last]
+        return next((place for place in waiting if place[0] == waiting[-1][0]), last)
 
     @property
     def open(self) -> bool:

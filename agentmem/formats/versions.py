@@ -6,7 +6,8 @@ put on the tape before the first new model call, and the walk goes on from there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -67,6 +68,42 @@ def _is_item(data: bytes) -> bool:
     return b'"type"' in data and b'"role":"assistant"' not in data.replace(b" ", b"")[:40]
 
 
+def content_keys(message: Message) -> tuple[int, int]:
+    """(hash of all that an assistant message says, hash of its calls with their ids and arguments); 0: there is none.
+    How the message is written down (spaces, order of keys) does not matter."""
+    if message.role != "assistant" or not message.parts:
+        return 0, 0
+    whole, calls = xxhash.xxh3_64(), xxhash.xxh3_64()
+    made = False
+    for part in message.parts:
+        data = repr((part.kind, part.call_id, part.text)).encode()
+        whole.update(data)
+        if part.kind == "call":
+            made = True
+            calls.update(data)
+    return whole.intdigest(), calls.intdigest() if made else 0
+
+
+class Region:
+    """What assistant messages said in a part of a list that was rewritten: each is found there again once."""
+
+    def __init__(self, contents: Iterable[tuple[int, int]]) -> None:
+        known = list(contents)
+        self._wholes = Counter(whole for whole, _ in known if whole)
+        self._calls = Counter(calls for _, calls in known if calls)
+
+    def holds(self, content: tuple[int, int]) -> bool:
+        """Whether a message was said there before: the same, or the same calls with the same arguments."""
+        whole, calls = content
+        if calls and self._calls[calls] > 0:
+            self._calls[calls] -= 1
+            return True
+        if whole and not calls and self._wholes[whole] > 0:
+            self._wholes[whole] -= 1
+            return True
+        return False
+
+
 class MessageList:
     """Feeds versions of one message list to a lane. `seen` are the messages of the last version, by hash."""
 
@@ -81,6 +118,10 @@ class MessageList:
         self.compaction: Message | None = None
         self._prefix: list[int] = []
         self._sizes: list[int] = []
+        self._contents: list[tuple[int, int]] = []
+        """`content_keys` of each message of the last version."""
+        self._rewritten = Region(())
+        """What stood behind the last message that this version and the one before have in common."""
         self._decode = decode
         self._texts: dict[int, str] = {}
         """Texts of the pieces of the last version's new messages, for the fields that look for their place."""
@@ -109,6 +150,7 @@ class MessageList:
             start += 1
         self.first_change = start < known
         self.compaction = None
+        self._rewritten = Region(())
         end = start if start == known else self._edit(items, keep, start, fields)
         for index in range(end, keep + len(items)):
             self._take(items[index - keep], fields, on_step, index, stays)
@@ -123,7 +165,7 @@ class MessageList:
         end = start + (last[1] + last[2] if last else 0)
         position = len(self._prefix) + sum(self._sizes[:start])
         old_at, new_at = 0, 0
-        sizes = self._sizes[:start]
+        sizes, contents = self._sizes[:start], self._contents[:start]
         lane = self.lane
         for a, b, size in [*blocks, (len(old), end - start, 0)]:
             gone = sum(self._sizes[start + old_at : start + a])
@@ -134,6 +176,7 @@ class MessageList:
                     self.compaction = message
                 made = self._pieces(item, message, fields)
                 sizes.append(len(made))
+                contents.append(content_keys(message))
                 pieces.extend(made)
             if gone or pieces:
                 for ident, piece in zip(lane.splice(position, gone, pieces), pieces, strict=True):
@@ -142,9 +185,12 @@ class MessageList:
             position += len(pieces)
             for index in range(a, a + size):
                 sizes.append(self._sizes[start + index])
+                contents.append(self._contents[start + index])
                 position += self._sizes[start + index]
             old_at, new_at = a + size, b + size
-        self._sizes = sizes
+        behind = start + (last[0] + last[2] if last else 0)
+        self._rewritten = Region(self._contents[behind:])
+        self._sizes, self._contents = sizes, contents
         if self.compaction is not None:
             self._mark_compaction(self.compaction)
         self._merging = False
@@ -161,7 +207,12 @@ class MessageList:
     ) -> None:  # fmt: skip
         message = self._decode(item.data)
         lane = self.lane
-        if message.role == "assistant" and stays and not self._said_before(message):
+        content = content_keys(message)
+        self._contents.append(content)
+        if message.role == "assistant" and stays and not self._rewritten.holds(content):
+            if content[1]:
+                # A call that was never made before: what follows is new, even if it is like something older.
+                self._rewritten = Region(())
             if not (self._merging and _is_item(item.data)):
                 step = lane.close()
                 if on_step:
@@ -187,11 +238,6 @@ class MessageList:
                 self._keep(lane.append(piece), piece)
         if message.compaction and lane.boundary is None and lane.steps:
             self._mark_compaction(message)
-
-    def _said_before(self, message: Message) -> bool:
-        """An assistant message whose calls are all known was only rewritten; it is no new model call."""
-        calls = [part.call_id for part in message.parts if part.kind == "call"]
-        return bool(calls) and all(call and self.lane.call_of(call) is not None for call in calls)
 
     def prefix(self, pieces: Sequence[Piece]) -> None:
         """What stands before the messages (system, tools), as it is from now on."""

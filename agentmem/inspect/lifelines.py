@@ -38,12 +38,13 @@ def ranges(lane: Lane, levels: Sequence[str], glyphs: Iterable[str] = _PRESENT) 
 
 
 def _line(
-    name: str, lane: Lane, levels: list[str], changed: Sequence[tuple[int, str]] = (), said: Sequence[int] = ()
-) -> Lifeline:
+    name: str, lane: Lane, levels: list[str], changed: Sequence[tuple[int, str]] = (), said: Sequence[int] = (),
+    held: Sequence[tuple[str, int, int]] = (),
+) -> Lifeline:  # fmt: skip
     line = "".join(levels)
     return Lifeline(
         name, lane.id, 1, line, ranges(lane, line), tuple(changed), _numbers(lane, line, NEEDED), tuple(said),
-        _numbers(lane, line, ALARM),
+        _numbers(lane, line, ALARM), tuple(held),
     )  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def _mark(levels: list[str], drops: Iterable[Drop]) -> None:
     for drop in drops:
         if not drop.recorded and drop.n - 1 < len(levels) and levels[drop.n - 1] in (GONE, HELD):
             levels[drop.n - 1] = ALARM
-        for miss in drop.missed_by:
+        for miss in drop.needs:
             if miss.n - 1 < len(levels) and levels[miss.n - 1] not in _PRESENT:
                 levels[miss.n - 1] = NEEDED
 
@@ -207,15 +208,18 @@ def _rank(line: _FieldLine) -> tuple[int, int, int]:
 
 
 def text_lifeline(run: Run, lane_id: str, text: str, fetch: Fetch) -> Lifeline:
-    """Any text in the prompts of one lane. `fetch` gives whole texts; only pieces longer than their head need it.
+    """Any text in the prompts and the held state of one lane. `fetch` gives whole texts; only pieces longer than their
+    head need it.
 
     `said`: steps whose reply says it although it does not stand in the prompt. `changed`: where the text is an
     identifier, a path or a number that is gone, near forms that came only after it had left: (step, form).
     """
     lane = run.lane(lane_id)
     tape = _tape(lane)
-    if not text or tape is None:
+    if not text or (tape is None and not any(step.fields or step.notes for step in lane.steps)):
         return _line(text, lane, [NOT_YET] * len(lane.steps))
+    if tape is None:
+        return hits_lifeline(lane, text, set())
     line = hits_lifeline(lane, text, find(tape, text, fetch))
     return replace(line, changed=_variants(lane, tape, line, fetch))
 
@@ -279,6 +283,7 @@ def _holds(tape: Tape, ident: int, text: str, fetch: Fetch) -> bool:
 def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
     """The lifeline of a text whose pieces are known: walks the edits once."""
     tape = _tape(lane)
+    holder = _Holder(text)
     count = len(lane.steps)
     levels: list[str] = []
     drops: list[Drop] = []
@@ -306,11 +311,15 @@ def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
                     stubs[drop.stub] = step.n
                 if of_it:
                     drops.append(drop)
+        held = holder.of(step)
         if standing:
             seen = True
             levels.append(IN)
+            holder.break_()
         else:
-            levels.append(SHORTENED if stubs else GONE if seen else NOT_YET)
+            levels.append(HELD if held else SHORTENED if stubs else GONE if seen else NOT_YET)
+            seen = seen or held is not None
+            holder.go_on(step, held)
             if any(reply.id in hits for reply in step.replies):
                 said.append(step.number)
             if seen:
@@ -319,7 +328,41 @@ def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
                         levels[-1] = NEEDED
     _mark(levels, drops)
     assert len(levels) == count
-    return _line(text, lane, levels, (), said)
+    return _line(text, lane, levels, (), said, holder.spans)
+
+
+class _Holder:
+    """Which field of the state, or the notes, holds a text while its lane is walked through."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._fields: tuple[Field, ...] | None = None
+        self._notes: str | None = None
+        self._now: str | None = None
+        self._name: str | None = None
+        self.spans: list[tuple[str, int, int]] = []
+
+    def of(self, step: Step) -> str | None:
+        """The name of what holds it at that step."""
+        if step.fields is self._fields and step.notes is self._notes:
+            return self._now
+        self._fields, self._notes = step.fields, step.notes
+        self._now = next((field.name for field in step.fields if self._text in field.value), None)
+        if self._now is None and step.notes is not None and self._text in step.notes:
+            self._now = "notes"
+        return self._now
+
+    def go_on(self, step: Step, held: str | None) -> None:
+        """The text stands in no message of that step."""
+        if held is not None and held == self._name:
+            name, first, _ = self.spans[-1]
+            self.spans[-1] = (name, first, step.number)
+        elif held is not None:
+            self.spans.append((held, step.number, step.number))
+        self._name = held
+
+    def break_(self) -> None:
+        self._name = None
 
 
 def _of_text(drop: Drop, text: str, hits: set[int], left: bool) -> bool:

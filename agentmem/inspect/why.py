@@ -54,13 +54,17 @@ def _failed(step: Step) -> Attempt | None:
 
 
 def _needed_by(lane: Lane, n: int) -> tuple[Drop, Miss] | None:
-    """The newest drop that the failure at n is tied to."""
+    """The newest drop that the failure at n needed: one that is tied to it before one that an earlier one is tied to."""
+    later: tuple[Drop, Miss] | None = None
     for step in reversed(lane.steps[:n]):
         for drop in step.drops:
-            for miss in drop.missed_by:
-                if miss.n == n and miss.lane == lane.id:
+            for place, miss in enumerate(drop.needs):
+                if miss.n != n or miss.lane != lane.id:
+                    continue
+                if place == 0:
                     return drop, miss
-    return None
+                later = later or (drop, miss)
+    return later
 
 
 def _untied(run: Run, step: Step, failed: Attempt) -> Because:

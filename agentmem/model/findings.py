@@ -115,3 +115,5 @@ class Lifeline:
     said: tuple[int, ...] = ()
     """Steps whose reply says it although it is not in the prompt."""
     alarms: tuple[int, ...] = field(default=())
+    held: tuple[tuple[str, int, int], ...] = ()
+    """(field or `notes`, first, last): where a text was held in the state and stood in no prompt."""

@@ -119,8 +119,19 @@ class Drop:
     """Who recorded it and where, in words."""
     stub: int | None = None
     """Id of the stub or summary that stands in its place."""
+    needed_by: tuple[Miss, ...] = ()
+    """Failures after the first (`missed_by`) that needed it as well while it was gone."""
 
     @property
     def alarming(self) -> bool:
-        """▲: an unrecorded drop of a field, fact, plan item or the goal."""
-        return not self.recorded and (self.what != "segment" or self.kind in STATE_KINDS)
+        """▲: an unrecorded drop of a field, fact, plan item, the goal or the system prompt."""
+        if self.recorded:
+            return False
+        if self.what != "segment" or self.kind in STATE_KINDS:
+            return True
+        return self.kind == "system" and self.cause != "replaced"
+
+    @property
+    def needs(self) -> tuple[Miss, ...]:
+        """Every failure that needed it, the first one first."""
+        return (*self.missed_by, *self.needed_by)

@@ -218,7 +218,7 @@ class LaneAssembly:
                 self.spared[index] = tuple(outcome.spared)
         self._rows.append(rows)
         if rows:
-            self._watch.add(rows)
+            self._watch.add(rows, self._text)
         if boundary is not None and boundary.kind in _SURVIVED and index > 0:
             self._survive(index, boundary, left, came)
         return boundary, dirty

@@ -1,12 +1,14 @@
-"""Drops watched after they were made: what comes back, and the first later failure that needed what was lost.
+"""Drops watched after they were made: what comes back, and the later failures that needed what was lost.
 
 A failure needs a drop only if (a) the tool earlier had that argument, by name or value, now lacks it (absent, null or
-empty) and errs, or (b) the error names the field or its value as a whole word.
+empty) and errs, or (b) the error names the field or its value as a whole word. Of a note or a summary the fields are
+what it says as `name = value` or `name: value`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -20,6 +22,13 @@ _SHORTEST = 4
 _LONGEST = 400
 _LONGEST_ARGUMENTS = 200_000
 _MOST_WATCHED = 500
+_MOST_NEEDS = 200
+"""So many failures that needed one drop are kept."""
+NOTED = frozenset({"note", "summary"})
+"""Kinds of texts that name fields of their own."""
+_PAIR = re.compile(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=][ \t]{0,3}([^;,\n]{1,200})")
+_LONGEST_NOTE = 20_000
+_MOST_PAIRS = 100
 
 
 def named_arguments(arguments: str) -> dict[str, str]:
@@ -38,6 +47,17 @@ def named_arguments(arguments: str) -> dict[str, str]:
             continue
         out[str(name)] = item if isinstance(item, str) else msgspec.json.encode(item).decode()
     return out
+
+
+def pairs_of(note: str) -> tuple[tuple[str, str], ...]:
+    """(name, value) of what a note says as `name = value` or `name: value`, from its first 20,000 characters; a pair
+    ends at a line's end, a comma or a semicolon."""
+    found = {}
+    for match in _PAIR.finditer(note[:_LONGEST_NOTE]):
+        found[(match.group(1), match.group(2).strip(" \t\"'`*.]})"))] = None
+        if len(found) == _MOST_PAIRS:
+            break
+    return tuple(found)
 
 
 class Watch:
@@ -93,14 +113,17 @@ class Watch:
                 del self._gave[place]
         return {at for at in dirty if at < index}
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Watch the drops of a step; call after `came` of that step."""
+    def add(self, rows: Iterable[Row], text: Callable[[int], str | None]) -> None:
+        """Watch the drops of a step; call after `came` of that step. `text`: whole text of a piece of the lane."""
         for row in rows:
             self.rows.append(row)
+            if row.kind in NOTED:
+                note = row.text if row.text is not None else None if row.segment is None else text(row.segment)
+                row.pairs = pairs_of(note) if note else ()
             if row.what != "segment" and row.text is not None:
                 self._fields.append(row)
                 continue
-            if row.what != "segment":
+            if row.what != "segment" or row.pairs:
                 self._carried.append(row)
             for key in row.keys:
                 self._by_key.setdefault(key, []).append(row)
@@ -155,7 +178,9 @@ class Watch:
             if call.outcome != "error":
                 continue
             for row in (*self._fields, *self._carried):
-                if row.misses or row.returned is not None:
+                if row.returned is not None or len(row.misses) >= _MOST_NEEDS:
+                    continue
+                if row.misses and row.misses[-1].n == index + 1:
                     continue
                 if self._lacks(row, call, arguments) or _names(row, call.error):
                     row.misses.append(Miss(lane, index + 1, number, call.tool, call.error or ""))
@@ -183,10 +208,22 @@ class Watch:
 
 def _names(row: Row, error: str | None) -> bool:
     """Whether the error names the field or its value as a whole word."""
-    if not error or row.what == "segment":
+    if not error:
+        return False
+    if row.pairs and any(said_in(pair, error) for pair in row.pairs):
+        return True
+    if row.what == "segment":
         return False
     name = leaf(row.name)
-    if not is_item(row.name) and name.lower() not in NOT_NAMES and stands(name, error):
+    if not is_item(row.name) and _named(name, error):
         return True
-    value = row.text
-    return value is not None and value.lower() not in NOT_NAMES and len(value) <= _LONGEST and stands(value, error)
+    return row.text is not None and _named(row.text, error)
+
+
+def said_in(pair: tuple[str, str], error: str) -> bool:
+    """Whether an error names the field or the value of a pair in a note as a whole word."""
+    return _named(leaf(pair[0]), error) or _named(pair[1], error)
+
+
+def _named(word: str, error: str) -> bool:
+    return len(word) <= _LONGEST and word.lower() not in NOT_NAMES and stands(word, error)

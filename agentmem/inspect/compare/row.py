@@ -36,13 +36,17 @@ class Row:
     """Contents that have not come back yet."""
     returned: int | None = None
     misses: list[Miss] = field(default_factory=list)
+    """Every failure that needed it while it was gone; the first is what the drop is tied to."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Of a note or a summary: (name, value) of what it says as `name = value` or `name: value`."""
 
     def freeze(self, lane: str, number: Callable[[int], int], last_step: int) -> Drop:
         """`number` gives the number of a step by its index; `last_step` is the parent's."""
         return Drop(
             lane, self.index + 1, number(self.index), self.what, self.name, self.kind, self.head, self.tokens,
             self.cause, self.recorded, last_step, None if self.returned is None else number(self.returned),
-            tuple(self.misses), self.segment, self.text, self.count, self.record, self.stub,
+            tuple(self.misses[:1]), self.segment, self.text, self.count, self.record, self.stub,
+            tuple(self.misses[1:]),
         )  # fmt: skip
 
 

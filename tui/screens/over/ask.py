@@ -30,7 +30,11 @@ class Ask(ModalScreen[str | None]):
         with Vertical():
             yield from self.above()
             yield Static(Content(f"{self._title}: {self._hint}"))
-            yield Input(value=self._value, id="typed", select_on_focus=False)
+            yield self.typed()
+
+    def typed(self) -> Input:
+        """Where it is typed."""
+        return Input(value=self._value, id="typed", select_on_focus=False)
 
     def above(self) -> ComposeResult:
         """Rows over the question."""

@@ -28,6 +28,8 @@ def sentence(lifeline: Lifeline) -> str:
             parts.append(f"gone since {lifeline.present[-1][1] + 1}")
     else:
         parts.append("in no prompt of this lane")
+    if lifeline.alarms and lifeline.levels[-1:] not in "·▲✗":
+        parts.append("left unrecorded at " + ", ".join(map(str, lifeline.alarms[:3])))
     if lifeline.needed:
         parts.append("needed at " + ", ".join(map(str, lifeline.needed[:3])))
     if lifeline.said:
@@ -57,13 +59,17 @@ class Found(Band):
         return (line, Line((Span(" "), Span(fit(text(sentence(self.lifeline)), width - 1)))))
 
 
-class Find(Ask):
-    """Enter goes to the last step where the text stood, Tab completes a field's name, ctrl+t pins."""
+class Typed(Input):
+    """Tab and ctrl+t belong to the field itself: keys typed fast before them have then been taken in."""
 
     BINDINGS = [  # noqa: RUF012  # the toolkit's own way to declare them
-        Binding("tab", "complete", "complete", show=False, priority=True),
-        Binding("ctrl+t", "pin", "pin", show=False, priority=True),
+        Binding("tab", "screen.complete", "complete", show=False),
+        Binding("ctrl+t", "screen.pin", "pin", show=False),
     ]
+
+
+class Find(Ask):
+    """Enter goes to the last step where the text stood, Tab completes a field's name, ctrl+t pins."""
 
     def __init__(self, run_screen: RunBase) -> None:
         super().__init__("find", "Enter goes there · Tab takes a field's name · ctrl+t pins · Esc leaves")
@@ -74,6 +80,9 @@ class Find(Ask):
 
     def above(self) -> ComposeResult:
         yield Found(id="found")
+
+    def typed(self) -> Input:
+        return Typed(id="typed", select_on_focus=False)
 
     def on_mount(self) -> None:
         found = self.query_one(Found)

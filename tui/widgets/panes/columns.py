@@ -30,6 +30,11 @@ def clean(outside: str | None, cells: int) -> str:
     return safe_text(outside if len(outside) <= most else outside[:most])
 
 
+def squeezed(outside: str | None, cells: int) -> str:
+    """Likewise, with every run of blanks as one: reports indent the line that says what failed."""
+    return " ".join(clean(outside, 2 * cells).split())
+
+
 def column(outside: str | None, width: int, *, right: bool = False) -> str:
     """Outside text in exactly `width` cells."""
     return fit(clean(outside, width), width, right=right)

@@ -16,6 +16,7 @@ from ..bars import Axis, axis_for, lifeline_spans
 from ..line import Line, Span, thousands
 from ..rows import Pane
 from .columns import blank, clean, column, row, said, step_at
+from .held import COUNTERS, GOAL
 
 LEGEND: tuple[tuple[str, str, str], ...] = (
     ("━", "in the prompt", "state"), ("◆", "changed", "state"), ("╌", "shortened", "text-warning"),
@@ -27,11 +28,12 @@ FOOT_FROM = 7
 
 
 def lifelines_of(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
-    """The goal first, then every field of the state that ever stood."""
+    """The goal first, then every field of the state that ever stood, counters last."""
     from agentmem.inspect.lifelines import field_lifelines, goal_lifeline
 
     goal = goal_lifeline(run, lane_id)
-    rest = [line for line in field_lifelines(run, lane_id) if line.name not in ("goal", "task")]
+    rest = [line for line in field_lifelines(run, lane_id) if line.name not in GOAL]
+    rest.sort(key=lambda line: line.name in COUNTERS)
     return ((goal,) if goal is not None else ()) + tuple(rest)
 
 

@@ -18,7 +18,7 @@ from ..line import Line, Span, fit, thousands
 from ..rows import Pane
 from .attempts import AttemptTable, Counted
 from .calls import call_text
-from .columns import blank, clean, count, row, said, spans_of_steps
+from .columns import blank, clean, count, row, said, spans_of_steps, squeezed
 
 GLYPH, STEPS, TIMES = 3, 11, 4
 
@@ -142,7 +142,7 @@ def _outcome(attempt: Attempt | None, cells: int) -> Span:
     if attempt is None:
         return Span("")
     if attempt.outcome in ("error", "denied"):
-        return Span("✗ " + clean(attempt.error or attempt.result_head or attempt.outcome, cells), "text-error")
+        return Span("✗ " + squeezed(attempt.error or attempt.result_head or attempt.outcome, cells), "text-error")
     if attempt.outcome == "unknown":
         return Span("? no result", "label")
     head = clean(attempt.result_head, cells)

@@ -17,7 +17,7 @@ from ...context import Context
 from ...messages import ToStep
 from ..line import Line, Span, fit, thousands
 from ..rows import Pane
-from .columns import GLYPHS, blank, clean, column, count, row, said
+from .columns import GLYPHS, blank, clean, column, count, row, said, squeezed
 from .losses import Loss, Made, boundary_word, losses, nothing_lost
 from .survived import INDENT, survival_lines, under
 
@@ -93,15 +93,16 @@ def _drop_lines(drop: Drop, terminal: int, width: int, target: object) -> list[L
         more = f"  and {count(len(drop.missed_by) - 1, 'more time')}" if len(drop.missed_by) > 1 else ""
         lines.append(
             under((Span(f"needed at {miss.step} by {clean(miss.tool, 30)}", role),
-                    Span(f"   ✗ {clean(miss.error, width)}{more}", "text-error", True)), width, fill)
+                    Span(f"   ✗ {squeezed(miss.error, width)}{more}", "text-error", True)), width, fill)
         )  # fmt: skip
     return lines
 
 
 def _what(drop: Drop) -> str:
     if drop.what == "segment" and drop.head and drop.head not in drop.name:
-        counted = drop.count == 1 or drop.name.startswith(str(drop.count))
-        return f"{drop.name}: {drop.head}" if drop.count == 1 else drop.name if counted else f"{drop.name} ({drop.count})"
+        if drop.count == 1:
+            return f"{drop.name}: {drop.head}"
+        return drop.name if drop.name.startswith(str(drop.count)) else f"{drop.name} ({drop.count})"
     return statement(drop)
 
 

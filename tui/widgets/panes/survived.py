@@ -63,21 +63,21 @@ def _wrapped(texts: Sequence[str], kind: str, room: int, lead: str) -> list[str]
         return [first, *(f"  {words}" for words in wrap_words(" ".join(rest), room - 2, limit=LOST_ROWS) if words)]
     if kind in ONE_A_ROW:
         more = f"  +{len(texts) - LOST_ROWS}" if len(texts) > LOST_ROWS else ""
-        first = [told("", clean(text, room * 2)) for text in texts[:LOST_ROWS]]
-        said = [fit(f"{'  ' if place else lead}{text}", room).rstrip() for place, text in enumerate(first)]
+        shown = [told("", clean(text, room * 2)) for text in texts[:LOST_ROWS]]
+        said = [fit(f"{'  ' if place else lead}{text}", room).rstrip() for place, text in enumerate(shown)]
         return [*said[:-1], fit(said[-1], min(cell_len(said[-1]), room - len(more))) + more]
     rows = [lead.rstrip()]
     longest = max(12, room // 2)
     for place, text in enumerate(texts):
         more = f" +{len(texts) - place}"
-        shown = clean(text, room)
-        if cell_len(shown) > longest:
-            shown = fit(shorten_path(shown), longest).rstrip()
+        one = clean(text, room)
+        if cell_len(one) > longest:
+            one = fit(shorten_path(one), longest).rstrip()
         last = len(rows) == LOST_ROWS and place < len(texts) - 1
-        if cell_len(rows[-1]) + 1 + cell_len(shown) + (cell_len(more) if last else 0) <= room:
-            rows[-1] += f" {shown}"
+        if cell_len(rows[-1]) + 1 + cell_len(one) + (cell_len(more) if last else 0) <= room:
+            rows[-1] += f" {one}"
         elif len(rows) < LOST_ROWS:
-            rows.append(f"  {shown}")
+            rows.append(f"  {one}")
         else:
             rows[-1] += more
             break

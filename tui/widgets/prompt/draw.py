@@ -15,7 +15,7 @@ from agentmem.model import Attempt, Drop, Field, Segment, Step
 from ...messages import ToStep
 from ..line import Line, Span, fit, thousands
 from ..panes.calls import call_text, head_text
-from ..panes.columns import clean, edge_role, row, text_role, word_of, wrap_words
+from ..panes.columns import clean, edge_role, row, squeezed, text_role, word_of, wrap_words
 from .layout import Layout
 from .plan import Entry
 
@@ -77,7 +77,7 @@ def segment_line(segment: Segment, width: int, note: tuple[str, str] = ("", "lab
     if segment.kind == "call" and segment.head is not None:
         text = head_text(segment.tool, segment.head, flex)
     if failure:
-        text = clean(failure, flex)
+        text = squeezed(failure, flex)
     failed = segment.kind == "error" and segment.field is None
     state = segment.field is not None or edge_role(segment.kind) == "state"
     word = "failure" if segment.kind == "error" and not failed else word_of(segment.kind)
@@ -231,7 +231,7 @@ def then_line(step: Step, width: int) -> Line:
 def outcome_text(attempt: Attempt, cells: int) -> tuple[str, str, bool]:
     """(words, role, bold) of what came of a call."""
     if attempt.outcome in ("error", "denied"):
-        said = clean(attempt.error or attempt.result_head or attempt.outcome, cells)
+        said = squeezed(attempt.error or attempt.result_head or attempt.outcome, cells)
         return f"✗ {said}", "text-error", True
     if attempt.outcome == "unknown":
         return "? no result", "label", False
