@@ -107,8 +107,12 @@ def _app(given: list[str]) -> int:
     stop = threading.Event()
 
     def watch(targets: Sequence[str]) -> Source:
+        from agentmem.formats import formats
         from agentmem.inspect.watch import Watch
 
+        # Loaded here, in the worker's thread: else it counts as the cost of looking through the folders, and the
+        # second look, which finds what appeared before events came, is put off for it.
+        formats()
         return Watch(targets, counter=asked.counter, window=asked.window)
 
     def demo() -> Source:

@@ -46,7 +46,7 @@ def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
     out: list[str] = []
     steps = sum(len(lane.steps) for lane in value.lanes)
     if not drops:
-        out.append(f"No drops in {steps} steps.")
+        out.append(f"No drops in {steps} step{'' if steps == 1 else 's'}.")
     ordered = sorted(drops, key=lambda drop: (not drop.alarming, drop.recorded, -drop.step))
     for drop in ordered:
         glyph = "▲" if drop.alarming else "~" if drop.cause == "shortened" else "−" if drop.recorded else "·"

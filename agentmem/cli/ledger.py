@@ -29,7 +29,13 @@ def run(arguments: list[str]) -> int:
 
 
 def span(steps: tuple[int, ...]) -> str:
-    return ", ".join(map(str, steps)) if len(steps) <= 8 else f"{steps[0]} to {steps[-1]} ({len(steps)} steps)"
+    if len(steps) > 8:
+        return f"steps {steps[0]} to {steps[-1]} ({len(steps)} steps)"
+    return f"step{'' if len(steps) == 1 else 's'} {', '.join(map(str, steps))}"
+
+
+def times(count: int) -> str:
+    return f"{count} time{'' if count == 1 else 's'}"
 
 
 def rows(value: Run, attempts: list[Attempt], cycles: list[Cycle], waits: list[Waiting]) -> list[str]:
@@ -37,18 +43,18 @@ def rows(value: Run, attempts: list[Attempt], cycles: list[Cycle], waits: list[W
     if not value.results_known:
         out.append("cannot tell: results are not in this file")
     elif not cycles:
-        out.append(f"No repeats in {len(attempts)} attempts.")
+        out.append(f"No repeats in {len(attempts)} attempt{'' if len(attempts) == 1 else 's'}.")
     for one in cycles:
         state = "still turning" if one.ended_at is None else f"over at {one.ended_at}"
         out.append(
-            f"↻ {one.kind}  period {one.period}  {one.count} times  steps {span(one.steps)}  {size(one.tokens)} tokens"
+            f"↻ {one.kind}  period {one.period}  {times(one.count)}  {span(one.steps)}  {size(one.tokens)} tokens"
             f"  named at {one.warned_at}, {state}"
         )
         out += [f"    {chr(65 + index % 26)} {tool}" for index, tool in enumerate(one.tools)]
         if one.detail:
             out.append(f"    {one.detail}")
     for wait in waits:
-        out.append(f"z waiting  {wait.tool}  {wait.count} times  steps {span(wait.steps)}  {size(wait.tokens)} tokens")
+        out.append(f"z waiting  {wait.tool}  {times(wait.count)}  {span(wait.steps)}  {size(wait.tokens)} tokens")
     shown = [(str(one.step), one.tool, one.arguments[:60], one.outcome, (one.error or one.result_head or "")[:60])
              for one in reversed(attempts)]  # fmt: skip
     return [*out, "", *table([("step", "tool", "arguments", "outcome", "result"), *shown], right=(0,))]

@@ -19,7 +19,7 @@ def run(arguments: list[str]) -> int:
         if not args.json:
             block = lost_block(value, args.last, lane)
             steps = sum(len(one.steps) for one in value.lanes)
-            text([block or f"Nothing is known to be lost in {steps} steps."])
+            text([block or f"Nothing is known to be lost in {steps} step{'' if steps == 1 else 's'}."])
             return
         document("lost", {"boundaries": [
             {"step": one.step, "lane": one.lane, "kind": one.boundary.kind, "opaque": one.boundary.opaque,

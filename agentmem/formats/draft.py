@@ -275,6 +275,8 @@ class RunDraft:
         self.results_known = True
         self.unknown: tuple[str, ...] = ()
         """What is not in the file, in words: `system prompt`, `tool schemas`."""
+        self.past_unknown = False
+        """Only one version of a list was seen, which does not tell what was left out before it was saved."""
         self.changed_at: float | None = None
         self.notice: str | None = None
         self.counts: dict[str, int] = {}

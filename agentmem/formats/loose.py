@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
+
+_MARKS = re.compile(rb'[\[\]{}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|"', re.DOTALL)
+"""Brackets and strings; a lone quote begins a string that does not end."""
+DEEP = "nested too deep"
 
 
 def decode(data: bytes) -> Any:
@@ -13,12 +18,12 @@ def decode(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except RecursionError:
-        raise ValueError("nested too deep") from None
+        raise ValueError(DEEP) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         try:
             return json.loads(data.decode("utf-8", "replace"))
         except RecursionError:
-            raise ValueError("nested too deep") from None
+            raise ValueError(DEEP) from None
         except ValueError:
             raise ValueError(str(error)) from None
 
@@ -37,3 +42,23 @@ def canonical(value: object) -> str:
         return msgspec.json.encode(value, order="sorted").decode()
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=repr)
+
+
+def sort_of(value: object) -> str:
+    """What a JSON value is, in words."""
+    names = {list: "a list", dict: "an object", str: "a text", type(None): "null", bool: "a truth value"}
+    return names.get(type(value), "a number")
+
+
+def is_closed(data: bytes) -> bool:
+    """Whether every bracket that is opened outside of strings is closed: what is nested too deep is then whole."""
+    depth = 0
+    for token in _MARKS.finditer(data):
+        mark = token.group()
+        if mark in b"[{":
+            depth += 1
+        elif mark in b"]}":
+            depth -= 1
+        elif len(mark) == 1:
+            return False
+    return depth == 0

@@ -35,6 +35,35 @@ class NotYet(Exception):
     """The file is empty or half written: look again, keep the last good value."""
 
 
+UNREADABLE_SECONDS = 2.0
+"""A file that was readable and has not been for so long is not being written."""
+
+
+class Patience:
+    """What is said of a file that was readable and is not: being written, and after a while what is wrong with it."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has been unreadable for too long to be in the middle of a write."""
+        return self._since is not None and time.monotonic() - self._since >= UNREADABLE_SECONDS
+
+    def notice(self, error: NotYet | Unreadable, path: str, last: int | None) -> str:
+        """In words, after another look failed. `last`: number of the last step that was read."""
+        if self._since is None:
+            self._since = time.monotonic()
+        if isinstance(error, NotYet) and not self.over:
+            return "being written"
+        good = "" if last is None else f", last good version step {last}"
+        return f"not readable: {str(error).removeprefix(f'{path}: ')}{good}"
+
+    def readable(self) -> None:
+        """It is again."""
+        self._since = None
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One line of an append file, without its newline."""

@@ -40,6 +40,67 @@ def where_text(where: Where | None) -> str:
     return f"source: {line(where.source)}, {at}"
 
 
+GOALS = {
+    "last": "the goal is the last piece of this prompt: nothing stands after it",
+    "present": "the goal stands in this prompt",
+    "buried": "the goal stands in this prompt, but not at the end of a prompt rendered from state, or with more than half "
+              "of the window after it",
+    "missing": "the goal stood in an earlier prompt, or is held in the state, and does not stand in this one",
+    "changed": "the goal's text is another one than at first",
+    "unknown": "which text is the goal cannot be told from this file",
+}  # fmt: skip
+
+
+def explain_header(run: Run, step: Step) -> tuple[str, ...]:
+    """The words of the header, one line each: the reader's place, the goal, the agent's state, the alarms."""
+    last = step.n
+    for lane in run.lanes:
+        if lane.id == step.lane and lane.steps:
+            last = lane.steps[-1].n
+    newer = f"; {_count(last - step.n, 'step')} came after this one" if last > step.n else ""
+    lines = [
+        "LIVE: the file changed within 2 minutes, or a call has no result yet and it changed within 10",
+        f"PAUSED +9: you look at an earlier step, 9 newer ones came; End or space goes back to the newest{newer}",
+        "ENDED: the run says that it is over; STALE: it does not, and nothing has changed or can change any more",
+        f"goal {_goal_word(step)}: {GOALS[step.goal]}{_after(run, step)}",
+        _agent(run),
+    ]
+    size = run.window
+    lines.append("61k 31%: tokens of this step's prompt, and their share of the window"
+                 + ("; the window is unknown" if size is None else f" of {size:,} ({run.window_source})"))  # fmt: skip
+    lines.append("▲: fields, facts, plan items, goals and system prompts that left and that nobody recorded; ↻: loops")
+    lines.append(f"{run.provenance.upper()}: {PROVENANCE[run.provenance]}")
+    if run.notice:
+        lines.append(f"! {line(run.notice)}: what happened to the file; what stands here is what was read before")
+    return tuple(lines)
+
+
+def _goal_word(step: Step) -> str:
+    mark = {"last": "✓", "present": "✓", "buried": "!", "missing": "✗", "changed": "~", "unknown": "?"}[step.goal]
+    return f"{mark} {step.goal}"
+
+
+def _after(run: Run, step: Step) -> str:
+    after = step.tokens_after_goal
+    if after is None:
+        return ""
+    return f"; {after:,} after it: so many tokens stand behind it ({counter_text(run)})" if after else ""
+
+
+def _agent(run: Run) -> str:
+    if run.status == "ended":
+        return "ended: the run says that it is over"
+    if run.pending is not None and run.pending[0] == "model":
+        return "model 14s: every call has its result, so the model is next; the time since the last of them came"
+    if run.pending is not None:
+        return f"{name(run.pending[0], 30)} 2m: this call has no result yet; the time since it was made"
+    if run.status == "stale":
+        return "stale 3m: no call waits for a result, and the file has not changed for so long"
+    if run.status == "live":
+        return "your turn: the list ends in an answer without a call, so the agent waits for a person"
+    return "the agent's state is unknown: the file does not tell when it changed"
+
+
 def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
     """Tokens of a step's prompt: what was reported, what was counted, by origin, against the window."""
     lines = [f"prompt of step {step.number}: {PROVENANCE[step.prompt.provenance]}"]
@@ -115,7 +176,7 @@ def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
         lines.append(f"{drop.tokens:,} tokens; {counter_text(run)}")
     if drop.count > 1:
         lines.append(f"this row stands for {drop.count} pieces of one step")
-    for miss in drop.missed_by[:LISTED]:
+    for miss in drop.needs[:LISTED]:
         lines.append(f"missed at step {miss.step}: {name(miss.tool, 40)} failed with {name(miss.error, 100)}")
     if drop.returned_at is not None:
         lines.append(f"it came back at step {drop.returned_at}")
@@ -146,20 +207,24 @@ def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
         "undo": "an edit that is reversed, twice on one file",
         "relapse": "a repeat that was warned about and came back",
     }  # fmt: skip
-    lines = [f"{cycle.kind}: {rules[cycle.kind]}", f"warned at step {cycle.warned_at}, {cycle.count} times round"]
+    lines = [f"{cycle.kind}: {rules[cycle.kind]}", f"warned at step {cycle.warned_at}, {_count(cycle.count, 'time')} round"]
     for letter, tool, signature in zip("ABCDEF", cycle.tools, cycle.signatures, strict=False):
         lines.append(f"{letter}: {name(tool, 40)}, signature {name(signature, 40)}")
     if cycle.tokens is not None:
-        lines.append(f"{cycle.tokens:,} tokens: the prompts of its {len(cycle.steps)} steps together")
+        lines.append(f"{cycle.tokens:,} tokens: the prompts of its {_count(len(cycle.steps), 'step')} together")
     lines.append("it turns still" if cycle.ended_at is None else f"broken at step {cycle.ended_at}")
     return tuple(lines)
 
 
 def explain_waiting(run: Run, waiting: Waiting) -> tuple[str, ...]:
-    lines = [f"waiting, not a loop: {name(waiting.tool, 40)} asked {waiting.count} times while something ran"]
+    lines = [f"waiting, not a loop: {name(waiting.tool, 40)} asked {_count(waiting.count, 'time')} while something ran"]
     if waiting.tokens is not None:
-        lines.append(f"{waiting.tokens:,} tokens: the prompts of its {len(waiting.steps)} steps together")
+        lines.append(f"{waiting.tokens:,} tokens: the prompts of its {_count(len(waiting.steps), 'step')} together")
     return tuple(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def explain_attempt(run: Run, attempt: Attempt) -> tuple[str, ...]:

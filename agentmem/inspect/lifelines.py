@@ -12,9 +12,11 @@ from dataclasses import replace
 
 from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.goal import goal_field, is_goal
+from agentmem.inspect.compare.needed import NOTED, pairs_of, said_in
 from agentmem.inspect.compare.survive import is_variant
 from agentmem.inspect.compare.things import sort_of, tokens_in
 from agentmem.inspect.compare.words import is_item, leaf, root, stands
+from agentmem.inspect.held_text import Holder
 from agentmem.model import Drop, Field, Lane, Lifeline, Run, Step
 from agentmem.tape import PromptView, Tape
 
@@ -283,7 +285,7 @@ def _holds(tape: Tape, ident: int, text: str, fetch: Fetch) -> bool:
 def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
     """The lifeline of a text whose pieces are known: walks the edits once."""
     tape = _tape(lane)
-    holder = _Holder(text)
+    holder = Holder(text)
     count = len(lane.steps)
     levels: list[str] = []
     drops: list[Drop] = []
@@ -310,7 +312,7 @@ def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
                 if of_it and drop.cause == "shortened" and drop.stub is not None:
                     stubs[drop.stub] = step.n
                 if of_it:
-                    drops.append(drop)
+                    drops.append(_part_of_note(drop, text))
         held = holder.of(step)
         if standing:
             seen = True
@@ -331,40 +333,6 @@ def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
     return _line(text, lane, levels, (), said, holder.spans)
 
 
-class _Holder:
-    """Which field of the state, or the notes, holds a text while its lane is walked through."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._fields: tuple[Field, ...] | None = None
-        self._notes: str | None = None
-        self._now: str | None = None
-        self._name: str | None = None
-        self.spans: list[tuple[str, int, int]] = []
-
-    def of(self, step: Step) -> str | None:
-        """The name of what holds it at that step."""
-        if step.fields is self._fields and step.notes is self._notes:
-            return self._now
-        self._fields, self._notes = step.fields, step.notes
-        self._now = next((field.name for field in step.fields if self._text in field.value), None)
-        if self._now is None and step.notes is not None and self._text in step.notes:
-            self._now = "notes"
-        return self._now
-
-    def go_on(self, step: Step, held: str | None) -> None:
-        """The text stands in no message of that step."""
-        if held is not None and held == self._name:
-            name, first, _ = self.spans[-1]
-            self.spans[-1] = (name, first, step.number)
-        elif held is not None:
-            self.spans.append((held, step.number, step.number))
-        self._name = held
-
-    def break_(self) -> None:
-        self._name = None
-
-
 def _of_text(drop: Drop, text: str, hits: set[int], left: bool) -> bool:
     """Whether a drop lost that text. Of a row of several pieces only the first is known: it counts if a hit left."""
     if drop.segment is not None and drop.segment in hits:
@@ -372,6 +340,20 @@ def _of_text(drop: Drop, text: str, hits: set[int], left: bool) -> bool:
     if drop.count > 1:
         return left
     return drop.text is not None and text in drop.text
+
+
+def _part_of_note(drop: Drop, text: str) -> Drop:
+    """A note that was lost, with those failures only that name what the note said about that text."""
+    if drop.text is None or drop.kind not in NOTED or drop.text == text or not drop.needs:
+        return drop
+    pairs = pairs_of(drop.text)
+    own = [pair for pair in pairs if text in pair[0] or text in pair[1]]
+    needs = [
+        miss for miss in drop.needs
+        if text in miss.error or any(said_in(pair, miss.error) for pair in own)
+        or not any(said_in(pair, miss.error) for pair in pairs)
+    ]  # fmt: skip
+    return replace(drop, missed_by=tuple(needs[:1]), needed_by=tuple(needs[1:]))
 
 
 def _tape(lane: Lane) -> Tape | None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 Level = Literal["alarm", "warning", "calm", "unknown"]
+NOTHING_LEFT = "nothing left unrecorded"
+PAST_UNKNOWN = "cannot tell what was left out before this file was written"
 _CUT = ("compaction", "condensation", "trim", "prune", "rewrite", "unexplained")
 
 
@@ -143,9 +145,9 @@ def _cycle(run: Run, cycle: Cycle, level: Level) -> Verdict:
     cost = "" if cycle.tokens is None else f", {_thousands(cycle.tokens)} tokens"
     first, last = cycle.steps[0], cycle.steps[-1]
     if cycle.ended_at is None:
-        text = f"{tools} in a circle since {first}, {cycle.count} times{cost}"
+        text = f"{tools} in a circle since {first}, {_count(cycle.count, 'time')}{cost}"
     else:
-        text = f"{tools} in a circle {first}-{last}, {cycle.count} times{cost}; over at {cycle.ended_at}"
+        text = f"{tools} in a circle {first}-{last}, {_count(cycle.count, 'time')}{cost}; over at {cycle.ended_at}"
     steps = run.lane(cycle.lane).steps
     n = next((step.n for step in reversed(steps) if step.number <= last), None)
     return Verdict(level, "↻", text, cycle.lane, n)
@@ -154,17 +156,39 @@ def _cycle(run: Run, cycle: Cycle, level: Level) -> Verdict:
 def _calm(run: Run) -> Verdict:
     closed = sum(not step.open for lane in run.lanes for step in lane.steps)
     calls = list(_signatures(run))
-    steps = f"{closed} step{'' if closed == 1 else 's'}"
+    steps = _count(closed, "step")
     if run.provenance == "partial":
         return Verdict("unknown", "?", f"cannot tell: what the model saw is not in this file ({steps})")
+    left = _left(run)
     if not run.results_known:
-        text = f"{steps}; cannot tell loops: this file keeps no results; nothing left unrecorded"
-        return Verdict("unknown", "?", text)
-    distinct = len(set(calls))
+        left = PAST_UNKNOWN if run.past_unknown and not left else left or NOTHING_LEFT
+        return Verdict("unknown", "?", f"{steps}; cannot tell loops: this file keeps no results; {left}")
     waited = sum(waiting.count for waiting in run.waiting)
-    waits = f" ({waited} waits)" if waited else ""
-    text = f"{steps}, {distinct} distinct call{'' if distinct == 1 else 's'}{waits}, no loop; nothing left unrecorded"
-    return Verdict("calm", "", text)
+    waits = f" ({_count(waited, 'wait')})" if waited else ""
+    told = f"{steps}, {_count(len(set(calls)), 'distinct call')}{waits}, no loop"
+    if run.past_unknown:
+        return Verdict("unknown", "?", f"{PAST_UNKNOWN}; {told}{'; ' if left else ''}{left}")
+    return Verdict("calm", "", f"{told}; {left or NOTHING_LEFT}")
+
+
+def _left(run: Run) -> str:
+    """The messages that left and that nobody recorded, counted; empty if none did. They are no alarm: a window that
+    slides over replies and results is how most loops work."""
+    drops = [
+        drop for lane in run.lanes for step in lane.steps for drop in step.drops
+        if not drop.recorded and not drop.alarming
+    ]  # fmt: skip
+    if not drops:
+        return ""
+    gone = "were trimmed" if all(drop.cause == "trimmed" for drop in drops) else "left"
+    number = sum(drop.count for drop in drops)
+    if number == 1:
+        gone = gone.replace("were", "was")
+    return f"{_count(number, 'message')} {gone}, nobody recorded it"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _signatures(run: Run) -> Iterator[str]:

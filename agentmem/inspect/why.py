@@ -54,7 +54,7 @@ def _failed(step: Step) -> Attempt | None:
 
 
 def _needed_by(lane: Lane, n: int) -> tuple[Drop, Miss] | None:
-    """The newest drop that the failure at n needed: one that is tied to it before one that an earlier one is tied to."""
+    """The newest drop that the failure at n needed: one tied to it before one tied to an earlier one."""
     later: tuple[Drop, Miss] | None = None
     for step in reversed(lane.steps[:n]):
         for drop in step.drops:

@@ -42,6 +42,8 @@ class Run:
     """False: the store keeps no results, so loops cannot be told."""
     unknown: tuple[str, ...] = ()
     """What is not in this file, in words: `system prompt`, `tool schemas`."""
+    past_unknown: bool = False
+    """Only one version of a list was seen, which does not tell what was left out before it was saved."""
 
     @property
     def main(self) -> Lane:

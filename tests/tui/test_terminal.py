@@ -88,6 +88,49 @@ def test_a_run_that_appears_later_opens_by_itself(folder: Path) -> None:
         terminal.close()
 
 
+def test_names_are_completed_however_fast_one_types(folder: Path) -> None:
+    """You should see the name once, though the terminal brings `/`, `g` and Tab in one go."""
+    terminal = Terminal(["watch", str(write_run(folder))], folder, (100, 30))
+    try:
+        terminal.until("hostile")
+        terminal.settle()
+        terminal.type("/")
+        terminal.until("Tab takes a field's name")
+        terminal.type("go\t")
+        terminal.until("goal")
+        terminal.settle()
+        terminal.type("\x1b")
+        terminal.settle(0.5)
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+    assert b"goalgo" not in terminal.seen
+
+
+def test_the_editor_gets_the_screen_and_gives_it_back(folder: Path) -> None:
+    """You should see the editor with file and line while it runs, then the inspector where it was."""
+    editor = folder / "vi"
+    editor.write_text('#!/bin/sh\necho "opened $*"\nread line\n')
+    editor.chmod(0o755)
+    path = write_run(folder)
+    terminal = Terminal(["watch", str(path)], folder, (100, 30), {"EDITOR": str(editor)})
+    try:
+        terminal.until("hostile")
+        terminal.settle()
+        terminal.type("2")
+        terminal.settle()
+        terminal.type("o")
+        terminal.until("opened ")
+        terminal.until(str(path))
+        before = len(terminal.seen)
+        terminal.type("\r")
+        terminal.settle(0.5)
+        assert b"hostile" in terminal.seen[before:]
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+
+
 def test_a_subcommand_loads_no_toolkit() -> None:
     code = (
         "import sys; from tui.__main__ import main; code = main(['--version']); "

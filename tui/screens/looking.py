@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from agentmem import safe
@@ -163,8 +164,13 @@ class Looking(RunBase):
 
         piece = self._piece()
         where = piece[1].where if piece is not None else None
-        path = where.source if where is not None else self.reader.run.path if self.reader.run else ""
-        self.say(edit(self.app, path, where.line if where is not None else None), True)
+        run = self.reader.run
+        path = "" if run is None else run.path
+        if where is not None and os.path.isfile(where.source):
+            self.say(edit(self.app, where.source, where.line), True)
+        else:
+            # A piece of a version that was overwritten since, or a row of a database: the run's file as it stands.
+            self.say(edit(self.app, path, None), True)
 
     def action_next_run(self) -> None:
         self._other_run(1)

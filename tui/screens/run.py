@@ -36,6 +36,8 @@ class RunScreen(Moving, Looking, Taking):
         self.plan: Layout = layout(80, 24)
         self.body: Body | None = None
         self._shown: Index | None = None
+        self._wanted = ""
+        """Pane that was asked for before it was there."""
 
     def compose(self) -> ComposeResult:
         """What the first paint needs; the rest is mounted after it."""
@@ -55,11 +57,21 @@ class RunScreen(Moving, Looking, Taking):
         await self.mount(body, before="#footer")
         self.body = body
         self.redraw()
+
+    async def _mount_panes(self) -> None:
+        """The panes beside the steps: 60 ms, which the first content need not wait for."""
+        body = self.body
+        if body is None or len(self.panes) > 1:
+            return
         for ident in PANE_IDS[1:]:
             pane = self.panes[ident] = make(ident)
             pane.display = False
             await body.query_one("#right" if ident == "prompt" else "#drawer").mount(pane)
-        self.redraw()
+        self.activate(self._wanted or self.active)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Until the first pane stands there is nothing that most commands could speak of."""
+        return bool(self.panes) or action in ("help", "app.quit", "quit")
 
     # -- layout -----------------------------------------------------------------------------------------------------
 
@@ -116,6 +128,8 @@ class RunScreen(Moving, Looking, Taking):
             if other or (pane.display and (not self.plan.single or ident == self.active)):
                 pane.show(self.reader.run, self.reader.cursor, context)
         self._shown = context.index if len(self.panes) == len(PANE_IDS) else None
+        if len(self.panes) == 1:
+            self.call_after_refresh(self._mount_panes)
         self.body.titles(self.panes, self.active, self.drawer)
         if self.is_current and self.focused is not self.pane and self.pane.display:
             self.pane.focus(scroll_visible=False)
@@ -124,6 +138,8 @@ class RunScreen(Moving, Looking, Taking):
         if ident in self.panes:
             self.active = ident
             self.redraw()
+        else:
+            self._wanted = ident
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         ident = event.widget.id or ""

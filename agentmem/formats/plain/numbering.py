@@ -1,17 +1,21 @@
-"""The file's own step numbers: which step each belongs to, which are missing, which go backwards."""
+"""The file's own step numbers: which step each belongs to, which are missing, and when they are not used."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from agentmem.formats.draft import RunDraft, StepDraft
+from agentmem.formats.plain.envelope import integer
 from agentmem.model import Gap
+
+MOST = 1_000_000_000
+"""A number above it counts no steps: a time stamp, an id, a damaged figure."""
 
 
 class Numbering:
     """Own numbers of one lane. A version's number belongs to its last step; earlier new steps count down from it.
 
-    Where that does not fit (an author who counts something else) the run has no own numbers.
+    Where that does not fit (an author who counts something else) the run has no own numbers, and a problem says why.
     """
 
     def __init__(self, draft: RunDraft, lane: str = "main") -> None:
@@ -24,23 +28,37 @@ class Numbering:
         """Whether the count starts again."""
         return number is not None and self.last is not None and number < self.last and number <= 1
 
-    def number(self, new: Sequence[StepDraft], number: int | None) -> None:
-        """Give the new steps of a version their own numbers; note gaps and numbers that go backwards."""
-        if number is None or self._off or not new:
+    def number(self, new: Sequence[StepDraft], given: object) -> None:
+        """Give the new steps of a version their own numbers, `given` being what the version says; note gaps."""
+        if given is None or self._off:
             return
+        number = integer(given)
+        if number is None:
+            self._give_up(f"{given!r:.60} is no whole number")
+        elif number < 0:
+            self._give_up(f"{given!r:.60} is below zero")
+        elif number > MOST:
+            self._give_up(f"{given!r:.40} is too large for a count of steps")
+        elif new:
+            self._give(new, number)
+
+    def _give(self, new: Sequence[StepDraft], number: int) -> None:
         count, last = len(new), self.last
+        calls = f"{count} model call{'' if count == 1 else 's'}"
         if last is None:
             if number < count - 1:
-                self._give_up()
+                self._give_up(f"{number} with {calls} in the file")
                 return
             if number > count + 1 or (number > count and new[0].n == 1 and number - count > 1):
                 self._gap(new[0], 0, number - count + 1)
-        elif number <= last:
-            self._draft.problem(f"step {number}", f"the step goes backwards: {number} after {last}")
-            self._give_up()
+        elif number == last:
+            self._give_up(f"{number} came again with {calls} more")
+            return
+        elif number < last:
+            self._give_up(f"the step goes backwards: {number} after {last}")
             return
         elif number - last < count:
-            self._give_up()
+            self._give_up(f"{number} after {last} with {calls} more")
             return
         elif number - last > count:
             self._gap(new[0], last, number - count + 1)
@@ -54,10 +72,11 @@ class Numbering:
             step.gap = missing
             self._draft.gaps.append(Gap(self._lane, after, before, missing, "versions that were not seen"))
 
-    def _give_up(self) -> None:
+    def _give_up(self, why: str) -> None:
         self._off = True
+        self._draft.problem("step", f"the file's own step numbers are not used: {why}")
         lane = self._draft.lanes[self._lane]
         for step in lane.steps:
-            if step.own is not None:
-                step.own = None
+            step.own, step.gap = None, 0
+        self._draft.gaps[:] = [gap for gap in self._draft.gaps if gap.lane != self._lane]
         lane.changed_from = 0

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import xxhash
 
-from agentmem.formats.loose import decode, encode
+from agentmem.formats import whole
+from agentmem.formats.loose import DEEP, decode, encode, is_closed, sort_of
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.formats.versions import Item
 
@@ -37,6 +38,8 @@ class Parsed:
     """So many messages of the version before stand at the beginning."""
     fresh: list[Item]
     """The messages behind them."""
+    instead: str | None = None
+    """What stands in the place of the list, in words: `a text`."""
 
 
 class Parser:
@@ -49,11 +52,11 @@ class Parser:
         """Bytes of the messages of the last version, without the brackets."""
         self._count = 0
 
-    def parse(self, data: bytes, *, whole: bool = False) -> Parsed:
-        """Raises NotYet for half a file, Unreadable for what is no object and no list. `whole`: all messages are wanted,
-        whatever stood before."""
+    def parse(self, data: bytes, *, all_of_it: bool = False) -> Parsed:
+        """Raises NotYet for half a file, Unreadable for what is no object and no list. `all_of_it`: all messages are
+        wanted, whatever stood before."""
         text = data.removeprefix(b"\xef\xbb\xbf").strip(b"\0" + SPACE)
-        found = None if whole else self._appended(text)
+        found = None if all_of_it else self._appended(text)
         return self._parse(text) if found is None else found
 
     def may_hold(self, value: str) -> bool:
@@ -74,7 +77,9 @@ class Parser:
             body = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         except msgspec.ValidationError:
             raise Unreadable(f"{self._path}: JSON, but no object and no list") from None
-        except (msgspec.DecodeError, RecursionError) as error:
+        except RecursionError:
+            return self._deep(text)
+        except msgspec.DecodeError as error:
             return self._odd(text, str(error))
         for key in LIST_KEYS:
             raw = body.pop(key, None)
@@ -84,8 +89,10 @@ class Parser:
             try:
                 return self._taken(rest, bytes(raw))
             except msgspec.ValidationError:
-                self._problem(key, f"{key} is no list but {type(_value(raw)).__name__}")
-                return self._loose(rest, [])
+                value = _value(raw)
+                if value is not None:
+                    self._problem(key, f"{key} is {sort_of(value)}, no list of messages")
+                return self._loose(rest, [], None if value is None else sort_of(value))
         return self._loose({name: _value(value) for name, value in body.items()}, [])
 
     def _taken(self, rest: dict[str, Any], raw: bytes) -> Parsed:
@@ -94,16 +101,18 @@ class Parser:
         self._list = raw[1:-1].strip(SPACE) if len(raw) <= _LAST_KEPT else b""
         return Parsed(rest, 0, items)
 
-    def _loose(self, rest: dict[str, Any], items: list[Item]) -> Parsed:
+    def _loose(self, rest: dict[str, Any], items: list[Item], instead: str | None = None) -> Parsed:
         self.forget()
-        return Parsed(rest, 0, items)
+        return Parsed(rest, 0, items, instead)
 
     def _odd(self, text: bytes, why: str) -> Parsed:
         """What the strict parser refuses: NaN, lone surrogates, a second value behind the first, half a file."""
         loose = text.decode("utf-8", "replace")
         try:
             value, end = json.JSONDecoder().raw_decode(loose)
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            return self._deep(text)
+        except ValueError as error:
             cut = not isinstance(error, json.JSONDecodeError) or "Unterminated" in error.msg
             if isinstance(error, json.JSONDecodeError) and not cut and error.pos < len(loose):
                 raise NotYet(f"{self._path}: not JSON at character {error.pos}: {error.msg}") from None
@@ -115,8 +124,21 @@ class Parser:
         if not isinstance(value, dict):
             raise Unreadable(f"{self._path}: JSON, but no object and no list")
         found = next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
+        other = next((key for key in LIST_KEYS if value.get(key) is not None), None)
+        if found is None and other is not None:
+            sort = sort_of(value.pop(other))
+            self._problem(other, f"{other} is {sort}, no list of messages")
+            return self._loose(value, [], sort)
         items = value.pop(found) if found is not None else []
         return self._loose(value, self._items([encode(item) for item in items]))
+
+    def _deep(self, text: bytes) -> Parsed:
+        """What is nested deeper than any parser goes: its parts that are not are read."""
+        if not is_closed(text):
+            raise NotYet(f"{self._path}: half written or cut, and {DEEP}")
+        reading = whole.parse(text, self._path, LIST_KEYS)
+        self._problem("file", f"{DEEP}: the parts that are not were read")
+        return self._loose(reading.rest, self._items([item.data for item in reading.records(whole.BARE, *LIST_KEYS)]))
 
     def _items(self, raws: Iterable[Any]) -> list[Item]:
         source = f"history:{self._path}"

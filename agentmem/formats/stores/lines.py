@@ -17,11 +17,11 @@ from agentmem.checkpoint.delta.state import applied
 from agentmem.checkpoint.ledger_line import DamagedLine, Line, decode
 from agentmem.formats.draft import Call, Declared, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.fields import Finder, field_kind, flatten
-from agentmem.formats.messages import arguments_text, call_text, split
+from agentmem.formats.messages import Message, arguments_text, call_text, split
 from agentmem.formats.outcome import judge
 from agentmem.formats.plain.envelope import apply_goal, prefix_pieces, unknown_parts
 from agentmem.formats.usage import usage_of
-from agentmem.formats.versions import PARTS, Item, MessageList
+from agentmem.formats.versions import PARTS, Item, MessageList, Region, content_keys
 from agentmem.model import Cause, Field, Gap, Where
 from agentmem.tape import Piece
 
@@ -71,6 +71,8 @@ class _LaneState:
         self.last_step: int | None = None
         self.keys: list[int] = []
         """Hashes of the messages of the last save, where exact prompts are given."""
+        self.contents: list[tuple[int, int]] = []
+        """And their `content_keys`."""
 
 
 class OwnLines:
@@ -187,19 +189,27 @@ class OwnLines:
         """What the messages hold that neither the list before nor the prompt held: the answer and its results."""
         lane = held.lane
         assert held.prompt is not None
-        before = Counter(held.keys[line.keep :])
-        sent = set(held.prompt.seen)
+        before, rewritten = Counter(held.keys[line.keep :]), Region(held.contents[line.keep :])
+        sent = Counter(held.prompt.seen)
         keys = [xxhash.xxh3_64_intdigest(msgspec.json.encode(message)) for message in line.add]
+        messages = [split(raw) if isinstance(raw, Mapping) else Message("other", []) for raw in line.add]
+        sent.subtract(held.keys[: line.keep])
         held.keys[line.keep :] = keys
-        for index, (key, raw) in enumerate(zip(keys, line.add, strict=True)):
+        held.contents[line.keep :] = [content_keys(message) for message in messages]
+        fresh = []
+        for index, (key, message) in enumerate(zip(keys, messages, strict=True)):
             if before[key] > 0:
                 before[key] -= 1
+                sent[key] -= 1
+                rewritten.holds(content_keys(message))
+            else:
+                fresh.append((index, key, message))
+        for index, key, message in fresh:
+            if sent[key] > 0:
+                # It was added after the save before, and sent.
+                sent[key] -= 1
                 continue
-            if key in sent or not isinstance(raw, Mapping):
-                continue
-            message = split(raw)
-            calls = [part.call_id for part in message.parts if part.kind == "call"]
-            if calls and all(call and lane.call_of(call) for call in calls):
+            if rewritten.holds(content_keys(message)):
                 continue
             for number, part in enumerate(message.parts):
                 where = Where(

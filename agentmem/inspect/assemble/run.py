@@ -14,10 +14,14 @@ from agentmem.inspect.texts import Texts
 from agentmem.model import Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
 from agentmem.tape import Tape
 
-LIVE_SECONDS = 600.0
+LIVE_SECONDS = 120.0
 """A run whose file changed so recently is live."""
-PENDING_SECONDS = 86_400.0
+PENDING_SECONDS = 600.0
 """A call without a result keeps a run live for so long."""
+WAITED_SECONDS = 86_400.0
+"""For so long a call without a result is still named as what the agent waits for."""
+GONE = frozenset({"file gone", "no such file", "a folder", "not a regular file", "run removed", "no runs in it"})
+"""Notices after which nothing can come any more: such a run is not live."""
 
 FIXED_PARTS = ("system prompt", "tool schemas")
 """Names in `RunDraft.unknown` of what is `fixed`."""
@@ -41,7 +45,7 @@ class Assembler:
             status = self._status()
             self._run = replace(
                 self._run, status=status, notice=draft.notice, changed_at=draft.changed_at,
-                pending=self._pending() if status == "live" else None, problems=tuple(draft.problems),
+                pending=self._pending(status), problems=tuple(draft.problems),
             )  # fmt: skip
             return self._run
         window, source = self._window()
@@ -67,7 +71,7 @@ class Assembler:
             draft.id, draft.path, draft.format, draft.provenance, None if unknown_goal else draft.goal,
             draft.goal_declared, tuple(lanes), self._gaps(), tuple(draft.problems), status, draft.counter, window,
             source, draft.model, tuple(cycles), tuple(waiting), tuple(survivals), draft.synthetic, draft.changed_at,
-            self._pending() if status == "live" else None, draft.notice, draft.results_known, draft.unknown,
+            self._pending(status), draft.notice, draft.results_known, draft.unknown, draft.past_unknown,
         )  # fmt: skip
         return self._run
 
@@ -108,20 +112,30 @@ class Assembler:
         draft = self._draft
         if draft.finished:
             return "ended"
+        if draft.notice in GONE:
+            return "stale"
         if draft.changed_at is None:
             return "unknown"
-        age = self._clock() - draft.changed_at
         pending = any(lane.pending for lane in draft.lanes.values())
-        return "live" if age <= (PENDING_SECONDS if pending else LIVE_SECONDS) else "stale"
+        return "live" if self._age(draft.changed_at) <= (PENDING_SECONDS if pending else LIVE_SECONDS) else "stale"
 
-    def _pending(self) -> tuple[str, float | None] | None:
-        """What a live run waits for: the first call without a result, else the model if it is its turn."""
-        lane: LaneDraft = self._draft.main
+    def _age(self, changed_at: float) -> float:
+        return self._clock() - changed_at
+
+    def _pending(self, status: RunStatus) -> tuple[str, float | None] | None:
+        """What a run waits for: the first call without a result (that of a quiet run too), else of a live run the model
+        if it is its turn."""
+        draft = self._draft
+        if status not in ("live", "stale") or draft.notice in GONE:
+            return None
+        lane: LaneDraft = draft.main
+        if status == "stale" and (draft.changed_at is None or self._age(draft.changed_at) > WAITED_SECONDS):
+            return None
         if lane.steps:
             for call in lane.steps[-1].calls:
                 if not call.answered:
                     return call.tool, call.started if call.started is not None else lane.steps[-1].at
-        if not lane.open:
+        if not lane.open or status == "stale":
             return None
         ended = [call.ended for call in lane.steps[-1].calls if call.ended is not None] if lane.steps else []
         return "model", max(ended) if ended else self._draft.changed_at

@@ -52,7 +52,7 @@ def named_arguments(arguments: str) -> dict[str, str]:
 def pairs_of(note: str) -> tuple[tuple[str, str], ...]:
     """(name, value) of what a note says as `name = value` or `name: value`, from its first 20,000 characters; a pair
     ends at a line's end, a comma or a semicolon."""
-    found = {}
+    found: dict[tuple[str, str], None] = {}
     for match in _PAIR.finditer(note[:_LONGEST_NOTE]):
         found[(match.group(1), match.group(2).strip(" \t\"'`*.]})"))] = None
         if len(found) == _MOST_PAIRS:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.model import Boundary, Gap, Lane, Run, Survival
+from agentmem.model import Boundary, Gap, Lane, Lost, Run, Survival
 from tui.messages import ToStep
 from tui.widgets.line import Line
 from tui.widgets.panes.losses import losses
@@ -105,7 +105,19 @@ def test_no_drops_is_said_only_where_the_file_can_tell() -> None:
     rebuilt = text(shown(plain_run(3))[1])
     assert "cannot be told" in rebuilt
     partial = text(shown(replace(plain_run(3), provenance="partial"))[1]).strip()
-    assert partial == "Unknown: this format keeps no prompt for steps 1 to 3." and "No drops" not in partial
+    assert partial.startswith("Unknown: what the model saw is not in this file.") and "No drops" not in partial
+
+
+def test_sentences_that_a_boundary_lost_stand_one_a_row_and_one_alone_is_whole() -> None:
+    run = story()
+    survival = run.survivals[0]
+    said = [f"Never touch table {n}, whatever the ticket says about it." for n in range(4)]
+    rules = tuple(Lost("constraints", sentence, 9) for sentence in said)
+    several = text(shown(replace(run, survivals=(replace(survival, lost=rules),)), 80)[1])
+    assert "constraints (by keyword) Never touch table 0" in several and "  Never touch table 1" in several
+    assert "+2" in several
+    one = shown(replace(run, survivals=(replace(survival, lost=rules[:1]),)), 80)[1]
+    assert "Never touch table 0, whatever the ticket says about it." in " ".join(text(one).split())
 
 
 def test_steps_that_were_not_seen_are_said_to_be_unknown() -> None:
@@ -113,7 +125,7 @@ def test_steps_that_were_not_seen_are_said_to_be_unknown() -> None:
     assert "3 steps not seen between 2 and 6" in text(shown(run)[1])
 
 
-def test_the_badge_counts_silent_losses_that_have_not_come_back() -> None:
+def test_the_badge_counts_silent_losses_as_the_header_does() -> None:
     pane, _ = shown(story())
     assert "".join(span.text for span in pane.badge()) == " ▲1 −3"
     narrow, _ = shown(story(), 80)

@@ -28,6 +28,9 @@ def sentence(lifeline: Lifeline) -> str:
             parts.append(f"gone since {lifeline.present[-1][1] + 1}")
     else:
         parts.append("in no prompt of this lane")
+    if lifeline.held:
+        kept = [f"{of} {a}" if a == b else f"{of} {a}-{b}" for of, a, b in lifeline.held[-3:]]
+        parts.append(f"held in {', '.join(kept)}")
     if lifeline.alarms and lifeline.levels[-1:] not in "·▲✗":
         parts.append("left unrecorded at " + ", ".join(map(str, lifeline.alarms[:3])))
     if lifeline.needed:

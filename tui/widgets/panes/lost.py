@@ -90,7 +90,7 @@ def _drop_lines(drop: Drop, terminal: int, width: int, target: object) -> list[L
         lines.append(under((Span(words, "text-error" if alarm else "label"),), width, fill))
     if drop.missed_by:
         miss = drop.missed_by[0]
-        more = f"  and {count(len(drop.missed_by) - 1, 'more time')}" if len(drop.missed_by) > 1 else ""
+        more = f"  and {count(len(drop.needs) - 1, 'more time')}" if len(drop.needs) > 1 else ""
         lines.append(
             under((Span(f"needed at {miss.step} by {clean(miss.tool, 30)}", role),
                     Span(f"   ✗ {squeezed(miss.error, width)}{more}", "text-error", True)), width, fill)

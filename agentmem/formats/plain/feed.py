@@ -1,0 +1,174 @@
+"""Versions of one message list with what stands beside it -> a run in the making, whether they are found in a file that
+is overwritten or line by line in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentmem.formats.draft import RunDraft, StepDraft
+from agentmem.formats.fields import Finder, field_kind
+from agentmem.formats.loose import canonical, decode
+from agentmem.formats.messages import is_message
+from agentmem.formats.plain.envelope import ENDED, apply_goal, integer, prefix_pieces, state_fields, unknown_parts
+from agentmem.formats.plain.numbering import Numbering
+from agentmem.formats.usage import usage_of
+from agentmem.formats.versions import Item, MessageList
+from agentmem.model import Field, Where
+from agentmem.tape import Piece
+
+
+def nothing_in(rest: Mapping[str, Any], items: Sequence[Item], instead: str | None) -> str | None:
+    """Why a version shows nothing, in words; None if there is something to show, or a list that has yet to begin.
+    `instead`: what stands in the place of its list."""
+    if instead is None and (not items or any(is_message(_decoded(item.data)) for item in items)):
+        return None
+    if any(rest.get(name) for name in ("state", "memory", "agent_state", "facts", "plan")):
+        return None
+    if instead is not None:
+        return f"messages is {instead}, no list of messages"
+    return f"no message in its list of {len(items)}"
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return decode(data)
+    except ValueError:
+        return None
+
+
+class Feed:
+    """Feeds versions to the draft's main lane. `stored` reads the text of a piece again; `may_hold` is False of a text
+    that stands in no message of the newest version."""
+
+    def __init__(
+        self, draft: RunDraft, stored: Callable[[Where], str | None], may_hold: Callable[[str], bool] | None = None
+    ) -> None:
+        self.draft = draft
+        self.keys: list[int] = []
+        """Of all messages of the last version."""
+        self._stored = stored
+        self._may_hold = may_hold
+        self._list = MessageList(draft.main)
+        self._finder = Finder(draft.main.tape)
+        self._numbering = Numbering(draft)
+        self._system = False
+        self._versions = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to show."""
+        return bool(self._list.seen or self.draft.main.steps)
+
+    @property
+    def last(self) -> int | None:
+        """Number of the last step."""
+        steps = self.draft.main.steps
+        return (steps[-1].own or steps[-1].n) if steps else None
+
+    def restarts(self, rest: Mapping[str, Any]) -> bool:
+        """Whether it is a new run in the same file: another goal, and the count starts again."""
+        draft = self.draft
+        if not draft.goal_declared or not self._numbering.restarts(integer(rest.get("step"))):
+            return False
+        fields = state_fields(rest, draft.count)
+        goal = next((field.value for field in fields if field.name in ("goal", "task")), None)
+        return goal is not None and goal != draft.goal
+
+    def version(self, rest: Mapping[str, Any], fresh: Sequence[Item], at: float | None, stands: int) -> None:
+        """Take in a version: the first `stands` messages of the one before, then `fresh`."""
+        draft = self.draft
+        fields = state_fields(rest, draft.count)
+        draft.format = "checkpoint" if "step" in rest or "notes" in rest or "state" in rest else "messages"
+        lane = draft.main
+        prefix = prefix_pieces(rest, None)
+        self._list.prefix(prefix)
+        self._envelope(rest, at)
+        before = len(lane.steps)
+        if draft.synthetic or (not lane.steps and fields and not fresh and not stands):
+            self._state_only(fields, at)
+        else:
+            self._list.update(fresh, keep=stands, fields=fields, on_step=lambda step, _: self._on_step(step, fields))
+        self._numbering.number(lane.steps[before:], rest.get("step"))
+        if lane.steps and not draft.synthetic:
+            last = lane.steps[-1]
+            if len(lane.steps) > before:
+                last.at, last.usage = at, usage_of(rest.get("usage"), "usage")
+            else:
+                last.fields = _with_places(fields, last.fields)
+                lane.touch(last)
+            last.notes = _notes(rest)
+        lane.notes = _notes(rest)
+        if not draft.synthetic:
+            lane.fields = self._finder.assign(fields, self._text_of, self._may_hold)
+        apply_goal(draft, fields, self._list.goal_text, self._list.starts_orphaned)
+        if not stands:
+            self._system = any(b'"system"' in item.data[:60] for item in fresh)
+        system = self._system or any(piece.kind == "system" for piece in prefix)
+        draft.unknown = unknown_parts(system, any(piece.kind == "tools" for piece in prefix))
+        if fresh or stands < len(self.keys) or not self._versions:
+            self._versions += 1
+        draft.past_unknown = self._versions == 1 and not draft.synthetic
+        self.keys[stands:] = [item.key for item in fresh]
+
+    def _envelope(self, rest: Mapping[str, Any], at: float | None) -> None:
+        draft = self.draft
+        draft.changed_at = at
+        if isinstance(rest.get("model"), str):
+            draft.model = rest["model"]
+        window = integer(rest.get("window", rest.get("context_window", rest.get("max_tokens"))))
+        if window is not None and window > 0 and "max_tokens" not in rest:
+            draft.window, draft.window_source = window, "declared"
+        status = rest.get("status")
+        draft.finished = isinstance(status, str) and status.lower() in ENDED
+        if draft.finished:
+            draft.ended_as = str(status)
+        for name in ("run_id", "id"):
+            if isinstance(rest.get(name), str) and rest[name]:
+                draft.id = rest[name]
+                break
+
+    def _on_step(self, step: StepDraft, fields: tuple[Field, ...]) -> None:
+        step.fields = self._finder.assign(fields, self._text_of, self._may_hold)
+
+    def _state_only(self, fields: tuple[Field, ...], at: float | None) -> None:
+        """No model calls: a step is one saved version, its prompt one segment `name: value` a field."""
+        draft, lane = self.draft, self.draft.main
+        draft.synthetic = True
+        pieces = [
+            Piece(field_kind(field.name), f"{field.name}: {field.value}", None, field=field.name) for field in fields
+        ]
+        if lane.steps and [piece.key for piece in pieces] == [lane.tape.keys[i] for i in lane.tape.live]:
+            return
+        lane.sync(pieces)
+        carried = {lane.tape.field_of(ident): ident for ident in lane.tape.live}
+        lane.fields = tuple(
+            Field(f.name, f.value, f.tokens, f.verified_by, f.verified_at, carried.get(f.name), f.done) for f in fields
+        )
+        lane.close(at=at)
+        lane.answered = True
+
+    def _text_of(self, ident: int) -> str | None:
+        recent = self._list.recent_text(ident)
+        if recent is not None:
+            return recent
+        where = self.draft.main.tape.segment(ident).where
+        if where is None:
+            return None
+        text = self._stored(where)
+        return text[where.span[0] : where.span[1]] if text is not None and where.span else text
+
+
+def _notes(rest: Mapping[str, Any]) -> str | None:
+    notes = rest.get("notes")
+    if notes is None or notes in ("", [], {}):
+        return None
+    return notes if isinstance(notes, str) else canonical(notes)
+
+
+def _with_places(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple[Field, ...]:
+    places = {(field.name, field.value): field.segment for field in before}
+    return tuple(
+        Field(f.name, f.value, f.tokens, f.verified_by, f.verified_at, places.get((f.name, f.value)), f.done)
+        for f in fields
+    )
