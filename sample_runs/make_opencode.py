@@ -92,8 +92,9 @@ class Store:
         return message
 
     def begin(self, session: str, parent: str, **more: Any) -> str:
-        return self.message(session, role="assistant", parentID=parent, mode="build", agent="build", **MODEL, cost=0,
-                            tokens={"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}, **more)  # fmt: skip
+        tokens = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+        more = {"parentID": parent, "mode": "build", "agent": "build", **MODEL, "cost": 0, "tokens": tokens, **more}
+        return self.message(session, role="assistant", **more)
 
     def end(self, message: str, prompt: int, finish: str = "stop") -> None:
         cache = {"read": prompt - 12, "write": 10}

@@ -93,7 +93,7 @@ COMMANDS: tuple[Command, ...] = (
     _c("back", "escape", "Esc", "back", "One level back; never quits.", "pane"),
     _c("next_run", "full_stop right_square_bracket", ". ]", "next run", "The next run.", "run"),
     _c("previous_run", "comma left_square_bracket", ", [", "previous run", "The run before.", "run"),
-    _c("runs", "R", "R", "runs", "The list of runs.", "run", 16),
+    _c("runs", "R", "R", "runs", "The list of runs; typing filters it.", "run", 16),
     _c("lane", "L", "L", "lane", "The other lane (subagents and branches); of more than two, a list.", "run"),
     _c("copy", "y", "y", "copy", "Copy the row or block: to the terminal's clipboard and to a file.", "take", 10),
     _c("editor", "o", "o", "editor", "Open the record in your editor ($VISUAL or $EDITOR).", "take", 11),

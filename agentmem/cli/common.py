@@ -7,7 +7,8 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import NoReturn
+from pathlib import Path
+from typing import NoReturn, TypeVar
 
 from agentmem import safe
 from agentmem.checkpoint.store import CheckpointError
@@ -19,6 +20,11 @@ from agentmem.model import Lane, Run, Step
 from agentmem.tokens import DEFAULT, NAMES, UnknownCounter, counter
 
 FOLLOW_SECONDS = 0.1
+PATIENT_SECONDS, LOOK_SECONDS = 1.0, 0.02
+CHANGING_SECONDS = 0.25
+"""A file that changed within this time is taken to be in the middle of being written."""
+DEBUG = "AGENTMEM_DEBUG"
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -36,17 +42,44 @@ def guarded(run: Callable[[list[str]], int], name: str, arguments: list[str]) ->
     """Run a command; what it refuses becomes one line on standard error and exit code 2."""
     try:
         return run(arguments)
-    except (Refused, Unreadable, Unwritable, CheckpointError, NoRuns, SeveralRuns, UnknownCounter) as wrong:
+    except (Refused, Unreadable, NotYet, Unwritable, CheckpointError, NoRuns, SeveralRuns, UnknownCounter) as wrong:
         error(str(wrong))
-        return 2
-    except NotYet as wrong:
-        error(f"{wrong}")
-        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as wrong:
+        error(f"{wrong.filename or name}: {(wrong.strerror or 'cannot be read or written').lower()}")
+    except Exception:  # a fault of ours must not end in a traceback; DEBUG shows it
+        if os.environ.get(DEBUG) == "1":
+            raise
+        about = next((word for word in arguments if not word.startswith("-")), name)
+        error(f"{about}: internal error in `agentmem {name}`; {DEBUG}=1 shows where: please report that")
+    return 2
+
+
+def patiently(look: Callable[[], T], target: str) -> T:
+    """The answer of `look`, tried again for up to a second while the target is being rewritten: a writer that is not
+    atomic leaves it empty or cut for a moment."""
+    until = time.monotonic() + PATIENT_SECONDS
+    while True:
+        try:
+            return look()
+        except (NotYet, Unreadable, NoRuns):
+            if time.monotonic() >= until or not _changing(target):
+                raise
+        time.sleep(LOOK_SECONDS)
+
+
+def _changing(target: str) -> bool:
+    """Whether a file, or one in a folder, changed just now."""
+    path = Path(target or "runs")
+    try:
+        files = list(os.scandir(path)) if path.is_dir() else [path]
+        return any(time.time() - file.stat().st_mtime < CHANGING_SECONDS for file in files)
+    except (OSError, ValueError):
+        return False  # no such file, or gone just now: nothing is being written
 
 
 def parser(name: str, what: str, *, path: bool = True) -> Parser:
@@ -83,7 +116,9 @@ def opened(args: argparse.Namespace) -> Opened:
         from agentmem.inspect.history import reading
 
         keeper = reading()
-    return open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper)
+    return patiently(
+        lambda: open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper), args.path
+    )
 
 
 def shown(args: argparse.Namespace, source: Opened, show: Callable[[Run], None]) -> int:

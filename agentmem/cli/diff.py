@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
-from agentmem.cli.output import document, size, table, text
+from agentmem.cli.output import count, document, size, table, text
 from agentmem.inspect.difference import difference
 from agentmem.model import Run
 
@@ -35,7 +35,7 @@ def run(arguments: list[str]) -> int:
                 "kept": found.kept, "kept_tokens": found.kept_tokens,
             })  # fmt: skip
             return
-        rows = [("  kept", f"{found.kept} pieces", size(found.kept_tokens), "")]
+        rows = [("  kept", count(found.kept, "piece"), size(found.kept_tokens), "")]
         rows += [("+ added", one.kind, size(one.tokens), one.head or "") for one in added]
         rows += [("− gone", one.kind, size(one.tokens), one.head or "") for one in gone]
         rows += [("~ was", was.kind, size(was.tokens), was.head or "") for was, _ in pairs]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown
-from agentmem.cli.output import document, size, table, text
+from agentmem.cli.output import count, document, size, table, text
 from agentmem.cli.show import drop_text
 from agentmem.model import Drop, Run, Survival
+from agentmem.safe import name
 
 
 def run(arguments: list[str]) -> int:
@@ -35,36 +36,39 @@ def cannot_tell(value: Run) -> list[str]:
     why = []
     if value.provenance == "partial":
         why.append("what the model saw is not in this file")
-    if value.provenance != "exact" and value.format == "messages":
-        why.append("a list does not tell what was trimmed before it was saved")
-    why.extend(f"steps {gap.after + 1} to {gap.before - 1} were not seen" for gap in value.gaps)
+    if value.past_unknown:
+        why.append("what was left out before the file was written cannot be told from it")
+    for gap in value.gaps:
+        first, last = gap.after + 1, gap.before - 1
+        why.append(f"step {first} was not seen" if first == last else f"steps {first} to {last} were not seen")
     return why
 
 
 def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
     """Unrecorded ones first, newest first; under each the call that missed it."""
     out: list[str] = []
-    steps = sum(len(lane.steps) for lane in value.lanes)
     if not drops:
-        out.append(f"No drops in {steps} step{'' if steps == 1 else 's'}.")
+        out.append(f"No drops in {count(sum(len(lane.steps) for lane in value.lanes), 'step')}.")
     ordered = sorted(drops, key=lambda drop: (not drop.alarming, drop.recorded, -drop.step))
     for drop in ordered:
         glyph = "▲" if drop.alarming else "~" if drop.cause == "shortened" else "−" if drop.recorded else "·"
         back = "" if drop.returned_at is None else f", back at {drop.returned_at}"
-        count = f" ({drop.count} pieces)" if drop.count > 1 else ""
+        pieces = f" ({drop.count} pieces)" if drop.count > 1 else ""
         record = drop.record or ("recorded" if drop.recorded else "nobody recorded it")
         out.append(
-            f"{glyph} {drop.cause:<11} step {drop.step:>4}  {drop.what} {drop.name}{count}: {drop.head or '?'}"
-            f"  [{size(drop.tokens)} tokens, last in {drop.last_step}{back}; {record}]"
+            f"{glyph} {drop.cause:<11} step {drop.step:>4}  {drop.what} {name(drop.name)}{pieces}: {drop.head or '?'}"
+            f"  [{size(drop.tokens)} tokens, last in {drop.last_step}{back}; {name(record, 120)}]"
         )
-        out.extend(f"    needed at {miss.step} by {miss.tool}: {miss.error}" for miss in drop.missed_by)
+        out.extend(
+            f"    needed at {miss.step} by {name(miss.tool)}: {name(miss.error, 200)}" for miss in drop.missed_by
+        )
     for one in survivals:
         edge = one.boundary
         silent = "" if edge.recorded else ", nobody recorded it"
         opaque = ", opaque: cannot be checked" if edge.opaque else ""
         out += ["", f"▼ {edge.kind} at {one.step}: {size(edge.before)} -> {size(edge.after)} tokens{silent}{opaque}"]
-        out += table([(f"    {name}", f"{kept} of {total}") for name, (kept, total) in one.kept.items()])
-        out += [f"    lost {lost.kind}: {lost.text}" for lost in one.lost[:20]]
-        out += [f"    changed: {a} -> {b}" for a, b in one.changed]
+        out += table([(f"    {sort}", f"{kept} of {total}") for sort, (kept, total) in one.kept.items()])
+        out += [f"    lost {lost.kind}: {name(lost.text, 200)}" for lost in one.lost[:20]]
+        out += [f"    changed: {name(a)} -> {name(b)}" for a, b in one.changed]
     out += [f"cannot tell: {why}" for why in cannot_tell(value)]
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentmem.cli.common import Parser, Refused
-from agentmem.cli.output import text, wrote
+from agentmem.cli.output import block, wrote
 from agentmem.cli.output import whole as print_whole
 from agentmem.experiments import experiment
 
@@ -38,10 +38,10 @@ def run(arguments: list[str]) -> int:
         print_whole(experiment.document(rows, profile))
         return 0
     if not (args.window or args.seed_offset or args.profile):
-        text([experiment.published_table()])
+        block(experiment.published_table())
         return 0
     out = [experiment.rows_table(rows), "", experiment.dropped_table(rows)]
     if args.profile:
         out += ["", experiment.profile_table(args.profile, window, args.seed_offset)]
-    text(out)
+    block("\n".join(out))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentmem.cli.common import parser
-from agentmem.cli.output import document, size, table, text
+from agentmem.cli.output import count, document, size, table, text
 from agentmem.inspect.history import HistoryStore, store_path
 
 
@@ -22,6 +22,6 @@ def run(arguments: list[str]) -> int:
             {"path": one.path, "versions": one.versions, "bytes": one.bytes} for one in kept
         ]})  # fmt: skip
         return 0
-    rows = [(one.path, f"{one.versions} versions", size(one.bytes) + "B") for one in kept]
+    rows = [(one.path, count(one.versions, "version"), size(one.bytes) + "B") for one in kept]
     text([f"kept in {path}", *table(rows, right=(1, 2))] if rows else [f"nothing is kept in {path}"])
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentmem.cli.common import Parser, Refused
-from agentmem.cli.output import document, text, wrote
+from agentmem.cli.output import block, document, wrote
 from agentmem.experiments import lab
 
 
@@ -27,5 +27,5 @@ def run(arguments: list[str]) -> int:
     if args.json:
         document("lab", found.to_dict())
     else:
-        text([lab.lab_table(found), "", *lab.verdicts(found)])
+        block("\n".join([lab.lab_table(found), "", *lab.verdicts(found)]))
     return 0

@@ -11,8 +11,10 @@ from agentmem.safe import name
 
 def run(arguments: list[str]) -> int:
     asked = parser("lifeline", "Where a text stood, step by step.")
-    asked.add_argument("text", metavar="TEXT", help="the text to follow")
+    asked.add_argument("text", nargs="?", metavar="TEXT", help="the text to follow")
     args = asked.parse_args(arguments)
+    if args.text is None:
+        raise Refused("lifeline: TEXT missing; `agentmem lifeline PATH TEXT`")
     if not args.text:
         raise Refused("lifeline: the text is empty")
     source = opened(args)
@@ -31,7 +33,7 @@ def run(arguments: list[str]) -> int:
                 "held": [{"in": encodable(name), "from": first, "to": last} for name, first, last in found.held],
             })  # fmt: skip
             return
-        text([found.levels, sentence(found, len(lane.steps))])
+        text([*([found.levels] if found.levels.strip() else []), sentence(found, len(lane.steps))])
 
     return shown(args, source, show)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentmem import safe
-from agentmem.cli.common import opened, parser, shown
+from agentmem.cli.common import opened, parser, patiently, shown
 from agentmem.cli.output import document, text
 from agentmem.inspect.discover import find
 from agentmem.inspect.status_line import status_line
@@ -14,7 +14,7 @@ def run(arguments: list[str]) -> int:
     asked = parser("line", "One line for a status bar; of several runs the one that changed last.")
     args = asked.parse_args(arguments)
     if args.run is None:
-        newest = find([args.path] if args.path else [])[0]
+        newest = patiently(lambda: find([args.path] if args.path else [])[0], args.path)
         args.path, args.run = newest.path, None
 
     def show(value: Run) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentmem.cli.common import lane_of, opened, parser, shown
-from agentmem.cli.output import document, encodable, text
+from agentmem.cli.output import block, count, document, encodable
 from agentmem.inspect.lost_block import lost_block
 from agentmem.model import Run
 
@@ -17,9 +17,8 @@ def run(arguments: list[str]) -> int:
         lane = lane_of(value, args.lane).id if args.lane else None
         survivals = [one for one in value.survivals if lane is None or one.lane == lane]
         if not args.json:
-            block = lost_block(value, args.last, lane)
-            steps = sum(len(one.steps) for one in value.lanes)
-            text([block or f"Nothing is known to be lost in {steps} step{'' if steps == 1 else 's'}."])
+            steps = count(sum(len(one.steps) for one in value.lanes), "step")
+            block(lost_block(value, args.last, lane) or f"Nothing is known to be lost in {steps}.")
             return
         document("lost", {"boundaries": [
             {"step": one.step, "lane": one.lane, "kind": one.boundary.kind, "opaque": one.boundary.opaque,

@@ -24,8 +24,16 @@ def document(name: str, body: dict[str, Any]) -> None:
 
 
 def text(rows: Iterable[str]) -> None:
-    """Rows of text; each is made safe for a terminal."""
-    out = "\n".join(safe.block(row) for row in rows)
+    """Rows of text; each is made safe for a terminal and stays one line, whatever stands in it."""
+    _print("\n".join(map(safe.line, rows)))
+
+
+def block(shown: str) -> None:
+    """Text of several lines, made safe for a terminal: what is ready to be pasted, tables of our own."""
+    _print(safe.block(shown))
+
+
+def _print(out: str) -> None:
     sys.stdout.buffer.write(out.encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
@@ -58,6 +66,11 @@ def size(tokens: int | None) -> str:
     if abs(tokens) < 1000:
         return str(tokens)
     return f"{tokens / 1000:.1f}k" if abs(tokens) < 999_950 else f"{tokens / 1_000_000:.1f}M"
+
+
+def count(number: int, what: str) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:

@@ -10,6 +10,10 @@ from agentmem.cli.output import document, encodable, iso, size, table, text
 from agentmem.inspect.open import Opened, SeveralRuns
 from agentmem.inspect.verdict import verdict
 from agentmem.model import Drop, Lane, Run, RunInfo, Step
+from agentmem.safe import name
+
+GOAL = 160
+"""So many characters of the goal are shown."""
 
 
 def run(arguments: list[str]) -> int:
@@ -42,8 +46,8 @@ def _list(runs: tuple[RunInfo, ...], as_json: bool) -> None:
         ]})  # fmt: skip
         return
     text(table([
-        (one.id, one.format, one.status, "?" if one.steps is None else str(one.steps), iso(one.at) or "?",
-         one.problem or one.goal or "", one.path)
+        (name(one.id, 40), one.format, one.status, "?" if one.steps is None else str(one.steps), iso(one.at) or "?",
+         name(one.problem or one.goal or "", 60), one.path)
         for one in runs
     ], right=(3,)))  # fmt: skip
 
@@ -77,10 +81,12 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
     if step.fields:
         held = "held, not in the prompt"
         out += ["", "state"]
-        out += table([(one.name, one.value[:100], "" if one.segment is not None else held) for one in step.fields])
+        out += table([
+            (name(one.name), name(one.value[:100], 100), "" if one.segment is not None else held) for one in step.fields
+        ])  # fmt: skip
     if step.drops:
         out += ["", "lost here"]
-        out += table([(one.cause, one.name, size(one.tokens), one.head or "") for one in step.drops], right=(2,))
+        out += table([(one.cause, name(one.name), size(one.tokens), one.head or "") for one in step.drops], right=(2,))
     text(out)
 
 
@@ -88,15 +94,16 @@ def rows(value: Run, lane: Lane) -> list[str]:
     """The run as text: a head of three lines, then one row a step."""
     window = f" of {size(value.window)}" if value.window else ""
     last = lane.steps[-1] if lane.steps else None
+    guessed = "  (first request)" if value.goal and not value.goal_declared else ""
     head = [
-        f"{value.id}  {value.format}  {value.provenance}  {value.status}"
+        f"{name(value.id)}  {value.format}  {value.provenance}  {value.status}"
         f"  {size(last.tokens.prompt if last else None)}{window} tokens ({value.counter})",
-        f"goal: {value.goal or 'unknown'}" + ("" if value.goal_declared or not value.goal else "  (first request)"),
+        f"goal: {name((value.goal or 'unknown')[: GOAL + 1], GOAL)}{guessed}",
         verdict(value).sentence,
     ]
     if value.notice:
-        head.append(f"! {value.notice}")
-    head += [f"! {problem.where}: {problem.what}" for problem in value.problems[:8]]
+        head.append(f"! {name(value.notice, 400)}")
+    head += [f"! {name(problem.where)}: {name(problem.what, 400)}" for problem in value.problems[:8]]
     if len(value.problems) > 8:
         head.append(f"! and {len(value.problems) - 8} more")
     body = [("#", "mark", "action", "out", "state", "trace", "total", "change", "goal")]

@@ -30,6 +30,7 @@ MODULES: tuple[str, ...] = (
     "agentmem.formats.stores.sqlite",
     "agentmem.formats.plain.own",
     "agentmem.formats.plain.requests",
+    "agentmem.formats.plain.steps_log",
     "agentmem.formats.plain.snapshot",
 )
 """One module a format, each with a `FORMAT`; the first that recognises a file reads it, plain shapes last."""

@@ -182,8 +182,8 @@ class Finder:
         self, fields: tuple[Field, ...], text_of: Callable[[int], str | None],
         may_hold: Callable[[str], bool] | None = None,
     ) -> tuple[Field, ...]:  # fmt: skip
-        """The same fields with `segment` set to the live piece that carries each; None where none does. `may_hold` False
-        of a value: it stands in no piece, which is known without looking at them."""
+        """The same fields with `segment` set to the live piece that carries each; None where none does. `may_hold`
+        False of a value: it stands in no piece, which is known without looking at them."""
         out = []
         for field in fields:
             found = self._tape.carrier(field.name)

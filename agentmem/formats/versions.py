@@ -296,6 +296,9 @@ def _matches(old: list[int], new: list[int]) -> list[tuple[int, int, int]]:
     """Common runs (start in old, start in new, length), in order."""
     if not old or not new:
         return []
+    slid = old.index(new[0]) if new[0] in old else len(old)
+    if slid < len(old) and old[slid:] == new[: len(old) - slid]:
+        return [(slid, 0, len(old) - slid)]
     if len(old) * len(new) <= _MATCH_CELLS:
         return [tuple(block) for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()[:-1]]  # type: ignore[misc]  # Match is a triple
     places = {key: index for index, key in reversed(list(enumerate(new)))}

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from agentmem.checkpoint.names import file_name
 from agentmem.formats import HEAD_BYTES, Format, formats, recognise
 from agentmem.formats.source import Unreadable, read_at
 from agentmem.formats.stores.unknown import why_no_database
@@ -41,8 +42,9 @@ def is_side_file(path: Path) -> bool:
 
 
 def expand(target: str) -> Iterator[Path]:
-    """Files of a target: itself, those of a folder (and of `runs` in it), those that a glob names. Links that lead out
-    of a folder are not followed. Raises Unreadable naming the target."""
+    """Files of a target: itself, those of a folder (and of `runs` in it), those that a glob names; for a bare name that
+    is no path the run of that name in `runs` here. Links that lead out of a folder are not followed. Raises Unreadable
+    naming the target."""
     path = Path(target)
     try:
         mode = os.stat(path).st_mode
@@ -54,6 +56,10 @@ def expand(target: str) -> Iterator[Path]:
             for name in found:
                 if Path(name).is_file() and not is_side_file(Path(name)):
                     yield Path(name)
+            return
+        named = _named(path)
+        if named is not None:
+            yield named
             return
         reasons = {errno.EACCES: "no permission", errno.ELOOP: "a loop of symbolic links"}
         reason = reasons.get(error.errno or 0, "no such file or folder")
@@ -69,6 +75,30 @@ def expand(target: str) -> Iterator[Path]:
         yield from _folder(path)
     else:
         yield path
+
+
+def _named(path: Path) -> Path | None:
+    """The run of that name in `runs/` here, for a bare name that is no path."""
+    name = str(path)
+    if path.name != name or not name:
+        return None
+    try:
+        safe_name = file_name(name)
+    except ValueError:
+        return None  # no text that a file could be named by
+    runs = _runs(Path())
+    for base in dict.fromkeys((safe_name, name)):
+        for ending in ("", *_ENDINGS):
+            file = runs / f"{base}{ending}"
+            if file.is_file() and not is_side_file(file):
+                return file
+    return None
+
+
+def _runs(folder: Path) -> Path:
+    """`runs/` in a folder; the folder itself if that is its name."""
+    runs = folder / "runs"
+    return folder if not runs.is_dir() and folder.absolute().name == "runs" else runs
 
 
 def _folder(path: Path) -> Iterator[Path]:
@@ -125,7 +155,7 @@ def describe(path: Path | str, known: Format | None = None) -> list[RunInfo]:
         if known.peek is not None:
             info = known.peek(path)
             return [info if info.status != "unknown" else replace(info, status=_status(info.at or at))]
-    except Unreadable as error:
+    except (Unreadable, OSError) as error:
         return [RunInfo(path.name, str(path), known.name, at, problem=str(error).rpartition(": ")[2])]
     name = path.name
     for ending in (".steps.jsonl", *_ENDINGS):
@@ -161,7 +191,7 @@ def _status(at: float) -> RunStatus:
 
 def places(folder: Path) -> Iterator[Path]:
     """`runs/` here, and where known agents keep transcripts of work in this folder."""
-    runs = folder / "runs"
+    runs = _runs(folder)
     if runs.is_dir():
         yield from _folder(runs)
     for known in formats():
@@ -197,4 +227,4 @@ def nothing(targets: Sequence[str]) -> str:
     if targets:
         return f"{', '.join(targets)}: no run of a known format in it"
     asked = [known.title for known in formats() if known.places is not None]
-    return f"no runs in {Path.cwd() / 'runs'}" + (f", and none kept here by {', '.join(asked)}" if asked else "")
+    return f"no runs in {_runs(Path.cwd())}" + (f", and none kept here by {', '.join(asked)}" if asked else "")

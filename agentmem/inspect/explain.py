@@ -43,7 +43,7 @@ def where_text(where: Where | None) -> str:
 GOALS = {
     "last": "the goal is the last piece of this prompt: nothing stands after it",
     "present": "the goal stands in this prompt",
-    "buried": "the goal stands in this prompt, but not at the end of a prompt rendered from state, or with more than half "
+    "buried": "the goal stands in this prompt, but not at the end of one rendered from state, or with more than half "
               "of the window after it",
     "missing": "the goal stood in an earlier prompt, or is held in the state, and does not stand in this one",
     "changed": "the goal's text is another one than at first",
@@ -207,7 +207,8 @@ def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
         "undo": "an edit that is reversed, twice on one file",
         "relapse": "a repeat that was warned about and came back",
     }  # fmt: skip
-    lines = [f"{cycle.kind}: {rules[cycle.kind]}", f"warned at step {cycle.warned_at}, {_count(cycle.count, 'time')} round"]
+    times = _count(cycle.count, "time")
+    lines = [f"{cycle.kind}: {rules[cycle.kind]}", f"warned at step {cycle.warned_at}, {times} round"]
     for letter, tool, signature in zip("ABCDEF", cycle.tools, cycle.signatures, strict=False):
         lines.append(f"{letter}: {name(tool, 40)}, signature {name(signature, 40)}")
     if cycle.tokens is not None:

@@ -58,9 +58,9 @@ def _numbers(lane: Lane, line: str, glyph: str) -> tuple[int, ...]:
 
 
 def _mark(levels: list[str], drops: Iterable[Drop]) -> None:
-    """Alarms at the step of an unrecorded drop, and failures that needed it, where the thing does not stand."""
+    """Alarms at the step of an alarming drop, and the failures that needed it, where the thing does not stand."""
     for drop in drops:
-        if not drop.recorded and drop.n - 1 < len(levels) and levels[drop.n - 1] in (GONE, HELD):
+        if drop.alarming and drop.n - 1 < len(levels) and levels[drop.n - 1] in (GONE, HELD):
             levels[drop.n - 1] = ALARM
         for miss in drop.needs:
             if miss.n - 1 < len(levels) and levels[miss.n - 1] not in _PRESENT:

@@ -81,7 +81,9 @@ def test_a_step_given_as_a_text_is_a_number_where_it_is_one(tmp_path: Path, step
 def test_a_step_that_is_no_number_is_a_problem_and_the_list_is_shown_all_the_same(tmp_path: Path) -> None:
     draft = opened(tmp_path / "a.json", {**loop(2), "step": "two"}).draft
     assert [step.own for step in draft.main.steps] == [None, None]
-    assert draft.problems[0].what == "step is no number: 'two'"
+    assert [problem.what for problem in draft.problems] == [
+        "the file's own step numbers are not used: 'two' is no whole number"
+    ]
 
 
 def test_a_step_that_goes_backwards_is_said(tmp_path: Path) -> None:
@@ -160,10 +162,45 @@ def test_trailing_junk_is_said_and_the_first_object_used(tmp_path: Path) -> None
     assert (len(draft.main.steps), draft.problems[0].what) == (2, "trailing junk; the first object was used")
 
 
-@pytest.mark.parametrize("messages", [None, "text", 3, {"a": 1}, [None, 3, "x", ["y"], {"role": 5}, {"content": {}}]])
-def test_messages_of_any_type_survive(tmp_path: Path, messages: object) -> None:
-    draft = opened(tmp_path / "a.json", {"step": 1, "messages": messages, "notes": ""}).draft
-    assert draft.main.steps == []
+NO_LISTS = [
+    ("text", "messages is a text"), (3, "messages is a number"), ({"a": 1}, "messages is an object"),
+    ([None, 3, "x", ["y"], {"role": 5}, {"content": {}}], "no message in its list of 6"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("messages", "words"), NO_LISTS)
+def test_what_is_no_list_of_messages_is_refused_where_nothing_else_can_be_shown(
+    tmp_path: Path, messages: object, words: str
+) -> None:
+    with pytest.raises(Unreadable, match=words):
+        opened(tmp_path / "a.json", {"step": 1, "messages": messages, "notes": ""})
+
+
+@pytest.mark.parametrize(("messages", "words"), NO_LISTS[:3])
+def test_what_is_no_list_of_messages_is_a_problem_where_a_state_stands_beside_it(
+    tmp_path: Path, messages: object, words: str
+) -> None:
+    draft = opened(tmp_path / "a.json", {"step": 1, "messages": messages, "state": {"port": "8443"}}).draft
+    assert [problem.what for problem in draft.problems] == [f"{words}, no list of messages"]
+    assert heads(draft.main, 1) == ["port: 8443"]
+
+
+@pytest.mark.parametrize(("messages", "words"), NO_LISTS)
+def test_a_list_that_becomes_no_list_keeps_what_was_seen_and_says_so(
+    tmp_path: Path, messages: object, words: str
+) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(3))
+    again(reader, path, {"step": 4, "messages": messages, "notes": ""})
+    assert reader.draft.notice is not None and words in reader.draft.notice
+    assert "last good version step 3" in reader.draft.notice and len(reader.draft.main.steps) == 3
+    again(reader, path, loop(4))
+    assert (reader.draft.notice, [step.own for step in reader.draft.main.steps]) == (None, [1, 2, 3, 4])
+
+
+def test_a_list_that_has_yet_to_begin_is_no_trouble(tmp_path: Path) -> None:
+    assert opened(tmp_path / "a.json", {"step": 0, "messages": None, "notes": ""}).draft.main.steps == []
+    assert opened(tmp_path / "b.json", {"step": 0, "messages": [], "notes": ""}).draft.problems == []
 
 
 def test_nan_and_lone_surrogates_are_read(tmp_path: Path) -> None:

@@ -97,13 +97,38 @@ def test_status_is_told_by_the_time_of_the_last_change() -> None:
 
 def test_a_pending_call_keeps_a_run_live_and_is_named() -> None:
     tale = Tale("look")
-    tale.draft.changed_at = NOW - 5000
-    tale.step(("pytest", "{}", None), at=NOW - 5000)
+    tale.draft.changed_at = NOW - 500
+    tale.step(("pytest", "{}", None), at=NOW - 500)
     run = tale.run()
-    assert run.status == "live" and run.pending == ("pytest", NOW - 5000)
+    assert run.status == "live" and run.pending == ("pytest", NOW - 500)
+    tale.draft.changed_at = NOW - 700
+    run = tale.run()
+    assert run.status == "stale" and run.pending == ("pytest", NOW - 500)
     tale.result("call-1", "fine")
     tale.draft.changed_at = NOW - 3
     assert tale.run().pending == ("model", NOW - 3)
+
+
+def test_an_agent_that_nobody_waits_for_is_stale_after_two_minutes_and_no_model_is_named() -> None:
+    tale = Tale("look")
+    tale.step(("pytest", "{}", "fine"))
+    tale.draft.changed_at = NOW - 110
+    run = tale.run()
+    assert run.status == "live" and run.pending == ("model", NOW - 110)
+    tale.draft.changed_at = NOW - 130
+    assert (tale.run().status, tale.run().pending) == ("stale", None)
+
+
+@pytest.mark.parametrize("notice", ["file gone", "no such file", "a folder", "run removed"])
+def test_a_file_that_is_gone_or_a_folder_now_is_not_live(notice: str) -> None:
+    tale = Tale("look")
+    tale.step(("pytest", "{}", None))
+    assert tale.run().status == "live"
+    tale.draft.notice = notice
+    run = tale.run()
+    assert (run.status, run.pending, run.notice) == ("stale", None, notice)
+    tale.draft.finished = True
+    assert tale.run().status == "ended"
 
 
 def test_the_window_comes_from_the_file_then_the_model_then_the_person() -> None:

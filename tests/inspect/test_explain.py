@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from agentmem.inspect.explain import (
     explain_attempt,
     explain_cycle,
     explain_drop,
     explain_field,
+    explain_header,
     explain_piece,
     explain_prompt,
     explain_waiting,
@@ -104,3 +107,26 @@ def test_fields_cycles_waiting_and_attempts_name_their_rule() -> None:
     assert "named at attempt 5 of it" in cycle and "94,400 tokens" in cycle and "broken at step 26" in cycle
     assert "65,100 tokens" in said(explain_waiting(run, run.waiting[0]))
     assert "effect reads, outcome ok" in said(explain_attempt(run, run.main.steps[0].attempts[0]))
+
+
+def test_every_word_of_the_header_has_a_line_that_says_what_it_means() -> None:
+    run = story()
+    text = said(explain_header(run, run.main.steps[18]))
+    assert "LIVE:" in text and "PAUSED +9:" in text and "steps came after this one" in text
+    assert f"goal ✓ {run.main.steps[18].goal}: " in text and "EXACT: " in text and "61k 31%: " in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"pending": ("model", 5.0)}, "model 14s: every call has its result"),
+        ({"pending": ("pytest", 5.0)}, "pytest 2m: this call has no result yet"),
+        ({"pending": None, "status": "stale"}, "stale 3m: no call waits"),
+        ({"pending": None, "status": "live"}, "your turn: "),
+        ({"pending": None, "status": "ended"}, "ended: the run says"),
+        ({"notice": "file gone"}, "! file gone: what happened to the file"),
+    ],
+)  # fmt: skip
+def test_the_agents_state_is_explained_as_it_is(changes: dict[str, object], words: str) -> None:
+    run = replace(story(), **changes)  # type: ignore[arg-type]  # fields of Run by name
+    assert words in said(explain_header(run, run.main.steps[-1]))

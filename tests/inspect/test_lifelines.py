@@ -105,7 +105,7 @@ def test_any_text_is_found_inside_long_pieces() -> None:
     tale.step(said="fine")
     tale.draft.finished = True
     line = text_line(tale, "8841")
-    assert line.levels == " ━━▲" and line.present == ((2, 3),)
+    assert line.levels == " ━━·" and line.present == ((2, 3),)
 
 
 def test_a_text_the_model_says_but_does_not_see_is_told() -> None:
@@ -125,7 +125,7 @@ def test_a_text_needed_while_it_is_gone_is_marked() -> None:
     tale.step()
     tale.step(("connect", "{}", "Error: nothing on 8841"))
     line = text_line(tale, "8841")
-    assert line.levels == "━▲✗━" and line.needed == (3,)
+    assert line.levels == "━·✗━" and line.needed == (3,)
 
 
 def test_a_shortened_text_is_told_from_a_lost_one() -> None:
@@ -198,3 +198,49 @@ def test_a_text_that_still_stands_has_no_near_forms() -> None:
     tale.say("user", "or 8814")
     tale.step(said="done")
     assert text_line(tale, "8841").changed == ()
+
+
+def test_a_text_that_only_the_state_held_has_a_line_of_held_levels_and_says_where() -> None:
+    tale = Tale("water the beds")
+    tale.hold(shown=False, notes="valve_key = V-33; never water bed 13")
+    tale.step(("open_valve", "{}", "fine"))
+    tale.step(("open_valve", "{}", "fine"))
+    tale.hold()
+    tale.step(("open_valve", "{}", "fine"))
+    tale.step(("open_valve", "{}", "Error: no valve"))
+    line = text_line(tale, "V-33")
+    assert line.levels[:4] == "──▲·" and line.held == (("notes", 1, 2),) and line.present == ()
+
+
+def test_a_text_is_held_only_where_no_message_has_it() -> None:
+    tale = Tale("water the beds")
+    tale.hold(shown=False, facts={"valve": "V-33"})
+    tale.step(said="nothing of it")
+    said = tale.say("user", "take V-33")
+    tale.step(said="well")
+    tale.take(said)
+    tale.step(said="done")
+    line = text_line(tale, "V-33")
+    assert line.levels.startswith("─━─") and line.held == (("facts.valve", 1, 1), ("facts.valve", 3, 3))
+
+
+def test_every_failure_that_needed_a_field_while_it_was_gone_is_marked() -> None:
+    tale = Tale("read the meter")
+    tale.hold(facts={"abone": "A017x"})
+    tale.step(("read_meter", '{"abone":"A017x"}', "onceki 120"))
+    tale.hold()
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.step(("other_tool", "{}", "Error: disk full"))
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    (line,) = [one for one in field_lifelines(tale.run(), "main") if one.name == "facts.abone"]
+    assert line.needed == (2, 4) and line.levels[:4] == "━✗·✗"
+
+
+def test_of_a_note_only_the_part_that_an_error_names_was_needed() -> None:
+    tale = Tale("water the beds")
+    tale.hold(shown=False, notes="valve_key = V-33; never water bed 13")
+    tale.step(("open_valve", "{}", "fine"))
+    tale.hold()
+    tale.step(("open_valve", "{}", "Error: missing field: valve_key"))
+    assert text_line(tale, "V-33").needed == (2,)
+    assert text_line(tale, "never water bed 13").needed == ()

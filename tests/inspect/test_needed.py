@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .builders import Tale
 
 
@@ -89,6 +91,62 @@ def test_only_the_first_failure_counts() -> None:
     tale.step(("read_meter", "{}", "Error: missing abone"))
     tale.step(("read_meter", "{}", "Error: missing abone"))
     assert missed(tale) == [(2, "read_meter")]
+
+
+def test_later_failures_that_needed_it_too_are_kept_beside_the_first() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.step(("read_meter", "{}", "Error: out of paper"), ("other_tool", "{}", "Error: no abone"))
+    tale.step(("other_tool", "{}", "Error: disk full"))
+    (drop,) = tale.drops()
+    assert [(miss.n, miss.tool) for miss in drop.needed_by] == [(3, "read_meter")]
+    assert drop.needs == (*drop.missed_by, *drop.needed_by)
+
+
+def test_needs_end_where_it_came_back_and_go_with_the_steps_that_made_them() -> None:
+    tale = Tale("read the meter")
+    losing(tale)
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.step(("read_meter", "{}", None))
+    assert [miss.n for miss in tale.drops()[0].needs] == [2]
+    tale.result("call-3", "Error: missing abone")
+    assert [miss.n for miss in tale.drops()[0].needs] == [2, 3]
+    tale.hold(facts={"abone": "A017x", "other": "stays here"})
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    assert [miss.n for miss in tale.drops()[0].needs] == [2, 3]
+
+
+@pytest.mark.parametrize("note", [
+    "valve_key = V-33; never water bed 13", "never water bed 13\n- valve_key: V-33", '{"valve_key": "V-33"}',
+    "**valve_key**: `V-33`, bed: 13",
+])  # fmt: skip
+def test_what_a_note_says_as_name_and_value_is_needed_by_an_error_that_names_it(note: str) -> None:
+    for error in ("missing field: valve_key", "no valve V-33 here"):
+        tale = Tale("water the beds")
+        tale.hold(shown=False, notes=note)
+        tale.step(("open_valve", "{}", "fine"))
+        tale.hold()
+        tale.step(("open_valve", "{}", f"Error: {error}"))
+        assert missed(tale) == [(2, "open_valve")], error
+
+
+def test_words_of_a_note_that_are_no_pair_are_not_needed() -> None:
+    tale = Tale("water the beds")
+    tale.hold(shown=False, notes="always close the valve; path: /etc, id: 12, valve: it may be stuck, Error: none")
+    tale.step(("open_valve", "{}", "fine"))
+    tale.hold()
+    tale.step(("open_valve", "{}", "Error: the valve is stuck, bad path, bad id"))
+    assert len(tale.drops()) == 1 and missed(tale) == []
+
+
+def test_a_summary_piece_that_left_is_needed_by_an_error_that_names_what_it_said() -> None:
+    tale = Tale("water the beds")
+    summary = tale.say("summary", "Done so far: all beds. valve_key: V-33")
+    tale.step(("open_valve", "{}", "fine"))
+    tale.take(summary)
+    tale.step(("open_valve", "{}", "Error: missing field: valve_key"))
+    assert missed(tale) == [(2, "open_valve")]
 
 
 def test_a_failure_after_it_came_back_does_not_count() -> None:

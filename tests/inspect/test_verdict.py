@@ -75,3 +75,41 @@ def test_the_status_line_fits_its_width_and_keeps_the_alarm_longest() -> None:
 
 def test_the_status_line_of_a_run_without_steps_says_so() -> None:
     assert status_line(replace(story(), lanes=())) == "no steps yet"
+
+
+def message(**changes: object) -> Run:
+    """A calm run in which a message left at step 3."""
+    run = calm(5)
+    drop = replace(story().main.steps[28].drops[0], n=3, step=3, last_step=2, what="segment", kind="result",
+                   name="result of read", cause="silent", recorded=False, missed_by=())  # fmt: skip
+    steps = list(run.main.steps)
+    steps[2] = replace(steps[2], drops=(replace(drop, **changes),))  # type: ignore[arg-type]  # fields of Drop by name
+    return replace(run, lanes=(replace(run.main, steps=tuple(steps)),))
+
+
+def test_messages_that_nobody_recorded_are_counted_in_the_calm_sentence_and_are_no_alarm() -> None:
+    found = verdict(message(count=4))
+    assert found.level == "calm" and found.text.endswith("no loop; 4 messages left, nobody recorded it")
+    assert verdict(message()).text.endswith("no loop; 1 message left, nobody recorded it")
+    assert verdict(message(count=2, cause="trimmed")).text.endswith("; 2 messages were trimmed, nobody recorded it")
+    assert verdict(message(recorded=True)).text.endswith("no loop; nothing left unrecorded")
+
+
+def test_a_system_prompt_that_left_is_an_alarm_and_one_that_was_replaced_is_none() -> None:
+    assert verdict(message(kind="system", name="system prompt")).level == "alarm"
+    assert verdict(message(kind="system", name="system prompt", cause="replaced")).level == "calm"
+
+
+def test_one_step_and_one_call_are_told_in_the_singular() -> None:
+    run = calm(5)
+    one = replace(run, lanes=(replace(run.main, steps=run.main.steps[:1]),))
+    assert verdict(one).text.startswith("1 step, 1 distinct call, no loop")
+
+
+def test_one_version_of_a_list_cannot_tell_what_was_left_out_before() -> None:
+    found = verdict(replace(calm(5), past_unknown=True))
+    assert found.sentence == (
+        "? cannot tell what was left out before this file was written; 5 steps, 5 distinct calls, no loop"
+    )
+    assert found.level == "unknown"
+    assert verdict(replace(story(), past_unknown=True)).level == "alarm"

@@ -8,6 +8,8 @@ from agentmem.inspect.why import why
 from agentmem.model import Lane, Run
 from tests.tui.panes.builders import attempt, plain_run, story
 
+from .builders import Tale
+
 
 def test_from_an_error_three_links_lead_to_the_birth_of_what_it_needed() -> None:
     run = story()
@@ -63,3 +65,30 @@ def test_numbers_are_the_ones_that_the_file_gives() -> None:
 
 def with_steps(run: Run, steps: tuple) -> Run:  # type: ignore[type-arg]  # steps of the model
     return replace(run, lanes=(Lane("main", "main", steps),))
+
+
+def test_a_later_failure_that_names_the_lost_field_finds_the_drop_that_an_earlier_one_is_tied_to() -> None:
+    tale = Tale("read the meter")
+    tale.hold(facts={"abone": "A017x"})
+    tale.step(("read_meter", '{"abone":"A017x"}', "onceki 120"))
+    tale.hold()
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.step(("other_tool", "{}", "Error: disk full"))
+    tale.step(("read_meter", "{}", "Error: missing abone, again"))
+    links = why(tale.run(), ("main", 4))
+    assert links[0].n == 2 and links[0].sentence.endswith("read_meter failed at 4: Error: missing abone, again")
+    assert [link.n for link in why(tale.run(), ("main", 2))] == [link.n for link in links]
+    (link,) = why(tale.run(), ("main", 3))
+    assert link.sentence.endswith("no drop before it is tied to this error")
+
+
+def test_a_failure_goes_to_the_drop_that_it_is_tied_to_before_one_that_it_needed_as_well() -> None:
+    tale = Tale("read the meter")
+    tale.hold(facts={"abone": "A017x", "sayac": "S-99"})
+    tale.step(("read_meter", "{}", "onceki 120"))
+    tale.hold(facts={"abone": "A017x"})
+    tale.step()
+    tale.hold()
+    tale.step(("read_meter", "{}", "Error: missing abone"))
+    tale.step(("read_meter", "{}", "Error: missing abone and sayac"))
+    assert why(tale.run(), ("main", 4))[0].sentence.startswith("fact sayac = S-99 left at 2")

@@ -79,7 +79,7 @@ def test_another_user_who_may_only_read_sees_it() -> None:
 def test_a_locked_store_keeps_the_last_good_view_says_busy_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentmem.formats.sqlite._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("agentmem.formats.shared.sqlite._BUSY_SECONDS", 0.05)
     path = tmp_path / "runs.db"
     run = work(str(path), steps=2)
     source = open_run(str(path))

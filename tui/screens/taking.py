@@ -20,6 +20,8 @@ class Taking(RunBase):
     _tape: Tape | None = None
     """Tape of the main lane: another one means other ids, so that texts kept by id are void."""
     _steps = 0
+    _early: tuple[int, int] | None = None
+    """Progress told since the last value of a run: of another run's first value it comes before it."""
 
     def take(self, run: Run, index: Index) -> None:
         """A new value of the run, or another run."""
@@ -31,7 +33,8 @@ class Taking(RunBase):
             self._tape = tape
         if other:
             self.lifelines.clear()
-            self.progress, self.trouble = None, ""
+            self.progress, self.trouble = self._early, ""
+        self._early = None
         self.reader.take(run, index)
         steps = sum(len(lane.steps) for lane in run.lanes)
         if steps != self._steps or other:
@@ -53,7 +56,7 @@ class Taking(RunBase):
         self.redraw()
 
     def take_progress(self, done: int, total: int) -> None:
-        self.progress = (done, total) if done < total else None
+        self.progress = self._early = (done, total) if done < total else None
         self.redraw()
 
     def set_trouble(self, text: str) -> None:

@@ -58,6 +58,9 @@ def approx(view_run: Run, reported: bool) -> str:
 def chip(view: View) -> Span:
     run = view.run
     if view.following:
+        if view.progress is not None:
+            done, total = view.progress
+            return Span(f" READING {100 * done // max(1, total)}% ", "ink-faint", True, fill="faint")
         if run.status == "ended":
             return Span(" ■ ENDED ", "ink-faint", True, fill="faint")
         if run.status == "stale":

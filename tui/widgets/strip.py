@@ -85,7 +85,8 @@ class LifelineStrip(Band):
         if view.progress is None:
             return None
         done, total = view.progress
-        return Line((Span(f" newest step first · {done / 1e6:,.1f} of {total / 1e6:,.1f} MB read", "label"),))
+        words = f" {done / 1e6:,.1f} of {total / 1e6:,.1f} MB read; later steps come as they are read"
+        return Line((Span(words, "label"),))
 
     def pressed(self, x: int, y: int) -> object:
         return step_under(self.view, self.size.width, x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -35,4 +36,7 @@ def verdict_line(found: Verdict, width: int) -> Line:
 
 class VerdictRow(Band):
     def lines(self, view: View, width: int) -> tuple[Line, ...]:
-        return (verdict_line(view.index.verdict, width),)
+        found = view.index.verdict
+        if view.progress is not None:
+            found = replace(found, text=f"so far: {found.text}")
+        return (verdict_line(found, width),)

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.rewriting import Beside, WholeReader, changed_at, decoded, mapping
+from agentmem.formats.shared.rewriting import Beside, WholeReader, changed_at, decoded, mapping
+from agentmem.formats.shared.task_feed import TaskFeed, extract_part, hide_all
+from agentmem.formats.shared.times import seconds
+from agentmem.formats.shared.vscode_tasks import HISTORY, UI, history_of, places_of, request_span, tasks_of, texts_of
+from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.task_feed import TaskFeed, extract_part, hide_all
-from agentmem.formats.times import seconds
 from agentmem.formats.usage import ANTHROPIC
 from agentmem.formats.versions import Item
-from agentmem.formats.vscode_tasks import HISTORY, UI, history_of, places_of, request_span, tasks_of, texts_of
-from agentmem.formats.whole import BARE, Reading, parse
 from agentmem.model import Boundary, RunInfo, Usage, Where
 from agentmem.tape import Piece
 

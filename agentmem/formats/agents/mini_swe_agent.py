@@ -16,7 +16,7 @@ from agentmem.formats.draft import Call, Declared
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Message, Part, arguments_text, split
 from agentmem.formats.reader import Format
-from agentmem.formats.rewriting import (
+from agentmem.formats.shared.rewriting import (
     WholeReader,
     call_of,
     changed_at,
@@ -26,11 +26,11 @@ from agentmem.formats.rewriting import (
     piece_of,
     where_of,
 )
+from agentmem.formats.shared.times import seconds
+from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.times import seconds
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import BARE, Reading, parse
 from agentmem.model import Kind, Outcome, RunInfo
 from agentmem.tape import Piece
 
@@ -347,7 +347,7 @@ def places(folder: Path) -> Iterable[Path]:
         if last.is_file() and str(folder).encode() in read_at(last, 0, _HEAD):
             found.append(last)
     except (OSError, Unreadable):
-        pass
+        pass  # the last run of another folder, perhaps: what cannot be read is not offered
     return newest(found)
 
 
@@ -367,7 +367,7 @@ def peek(path: Path) -> RunInfo:
         try:
             value = decode(item.data)
         except ValueError:
-            continue
+            continue  # a glance: the reader says what is wrong with a record
         if isinstance(value, dict) and value.get("role") == "user":
             text = next((part.text for part in split_record(value).parts if part.text), "")
             start, end = task_span(text, template if isinstance(template, str) else "")

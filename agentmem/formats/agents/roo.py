@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.rewriting import Beside, WholeReader, changed_at, decoded, mapping
+from agentmem.formats.shared.rewriting import Beside, WholeReader, changed_at, decoded, mapping
+from agentmem.formats.shared.task_feed import TaskFeed, extract_part, hide_all
+from agentmem.formats.shared.times import seconds
+from agentmem.formats.shared.vscode_tasks import HISTORY, UI, history_of, places_of, request_span, tasks_of, texts_of
+from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.task_feed import TaskFeed, extract_part, hide_all
-from agentmem.formats.times import seconds
 from agentmem.formats.usage import ANTHROPIC
 from agentmem.formats.versions import Item
-from agentmem.formats.vscode_tasks import HISTORY, UI, history_of, places_of, request_span, tasks_of, texts_of
-from agentmem.formats.whole import BARE, Reading, parse
 from agentmem.model import Boundary, RunInfo, Usage
 
 _HEAD = 65536
@@ -278,7 +278,7 @@ def peek(path: Path) -> RunInfo:
         held = mapping(decode(read_at(path.with_name("history_item.json"), 0, _HEAD)))
         goal, status = held.get("task"), held.get("status")
     except (Unreadable, OSError, ValueError):
-        pass
+        pass  # the task has no item of its own yet: goal and status stay unknown
     try:
         items = parse(read_at(path, 0, _HEAD), str(path), (BARE,)).lists.get(BARE, [])
     except NotYet:

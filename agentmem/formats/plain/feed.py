@@ -26,7 +26,7 @@ def nothing_in(rest: Mapping[str, Any], items: Sequence[Item], instead: str | No
     if any(rest.get(name) for name in ("state", "memory", "agent_state", "facts", "plan")):
         return None
     if instead is not None:
-        return f"messages is {instead}, no list of messages"
+        return f"{instead}, no list of messages"
     return f"no message in its list of {len(items)}"
 
 

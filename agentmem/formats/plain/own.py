@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from agentmem.checkpoint import names
 from agentmem.checkpoint.ledger_line import DamagedLine, NewerLine, decode
 from agentmem.formats.draft import RunDraft
+from agentmem.formats.plain.envelope import integer
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.peek import line_info, members
 from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
 from agentmem.formats.stores.lines import OwnLines, Place, extract
-from agentmem.model import Where
+from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
 SUFFIX = ".steps.jsonl"
+_ROW = ("run", "status", "step", "goal", "model", "window")
 NEW_RUN = "a new run in the same file"
 
 
@@ -32,7 +37,8 @@ class OwnReader:
 
     def _fresh(self, notice: str | None) -> None:
         self.draft = RunDraft(
-            self._shown, "agentmem", self._base, counter(self._options.counter), self._options.counter
+            self._shown, "agentmem", names.run_id(self._base) or self._base, counter(self._options.counter),
+            self._options.counter,
         )
         self.draft.notice = notice
         self._lines = OwnLines(self.draft, _fetch)
@@ -94,4 +100,24 @@ def recognise(path: Path, head: bytes) -> bool:
     return path.with_name(path.name.removesuffix(".json") + SUFFIX).exists()
 
 
-FORMAT = Format("agentmem", "our own checkpoints", recognise, OwnReader)
+def peek(path: Path) -> RunInfo:
+    """From the head of the checkpoint, where all but the messages stands; from the ledger where there is none."""
+    base = path.name.removesuffix(SUFFIX).removesuffix(".json")
+    checkpoint = path.with_name(base + ".json")
+    found: dict[str, Any] = {}
+    if checkpoint.exists():
+        found = members(checkpoint, ("messages",))
+    else:
+        for line in line_info(path):
+            found.update((name, value) for name, value in line.items() if name in _ROW and value is not None)
+    ident = found.get("run") if isinstance(found.get("run"), str) else None
+    status, goal, model = found.get("status"), found.get("goal"), found.get("model")
+    return RunInfo(
+        ident or names.run_id(base) or base, str(path), "agentmem", path.stat().st_mtime,
+        "ended" if isinstance(status, str) and status != "live" else "unknown", integer(found.get("step")),
+        goal if isinstance(goal, str) else None, None, model if isinstance(model, str) else None,
+        window=integer(found.get("window")),
+    )  # fmt: skip
+
+
+FORMAT = Format("agentmem", "our own checkpoints", recognise, OwnReader, peek=peek)

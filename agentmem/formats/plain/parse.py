@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import xxhash
 
-from agentmem.formats import whole
 from agentmem.formats.loose import DEEP, decode, encode, is_closed, sort_of
+from agentmem.formats.shared import whole
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.formats.versions import Item
 
@@ -39,7 +39,7 @@ class Parsed:
     fresh: list[Item]
     """The messages behind them."""
     instead: str | None = None
-    """What stands in the place of the list, in words: `a text`."""
+    """What stands in the place of the list, in words: `messages is a text`."""
 
 
 class Parser:
@@ -92,7 +92,7 @@ class Parser:
                 value = _value(raw)
                 if value is not None:
                     self._problem(key, f"{key} is {sort_of(value)}, no list of messages")
-                return self._loose(rest, [], None if value is None else sort_of(value))
+                return self._loose(rest, [], None if value is None else f"{key} is {sort_of(value)}")
         return self._loose({name: _value(value) for name, value in body.items()}, [])
 
     def _taken(self, rest: dict[str, Any], raw: bytes) -> Parsed:
@@ -128,7 +128,7 @@ class Parser:
         if found is None and other is not None:
             sort = sort_of(value.pop(other))
             self._problem(other, f"{other} is {sort}, no list of messages")
-            return self._loose(value, [], sort)
+            return self._loose(value, [], f"{other} is {sort}")
         items = value.pop(found) if found is not None else []
         return self._loose(value, self._items([encode(item) for item in items]))
 

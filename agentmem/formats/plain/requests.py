@@ -8,19 +8,22 @@ A line is an object with the request under `request` (or `body`, `kwargs`, `inpu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
 from agentmem.formats.loose import decode, encode
 from agentmem.formats.messages import Message, split
-from agentmem.formats.plain.envelope import prefix_pieces, unknown_parts
+from agentmem.formats.plain.envelope import prefix_pieces
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.source import AppendFile, Record, Unreadable
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList
-from agentmem.model import Boundary, Provenance, Where
+from agentmem.model import Provenance, Where
 from agentmem.tape import Piece
 from agentmem.tokens import counter
 
@@ -77,6 +80,58 @@ def seconds(value: object) -> float | None:
         except (ValueError, OverflowError):
             return None
     return None
+
+
+@dataclass(slots=True)
+class _Call:
+    """One line, opened no further than needed: the messages stay bytes."""
+
+    line: dict[str, Any]
+    """What stands beside the request and the answer."""
+    request: dict[str, Any]
+    """Without its messages."""
+    messages: list[bytes]
+    response: Mapping[str, Any]
+
+
+def _opened(data: bytes) -> _Call | None:
+    """The call of a line; None if there is no request in it. Raises ValueError for what is no JSON."""
+    try:
+        top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _opened_loosely(data)
+    name = next((key for key in REQUEST_KEYS if key in top and _starts(top[key], b"{")), None)
+    body = top if name is None else msgspec.json.decode(top[name], type=dict[str, msgspec.Raw])
+    messages: list[bytes] | None = None
+    for key in ("messages", "input"):
+        raw = body.get(key)
+        if raw is not None and _starts(raw, b"["):
+            messages = [bytes(one) for one in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+        elif raw is not None and _starts(raw, b'"'):
+            messages = [encode({"role": "user", "content": decode(bytes(raw))})]
+        if messages is not None:
+            body = {other: value for other, value in body.items() if other != key}
+            break
+    if name is None and messages is None:
+        return None
+    answer = next((key for key in RESPONSE_KEYS if key in top and key != name and _starts(top[key], b"{")), None)
+    response = decode(bytes(top[answer])) if answer is not None else {}
+    line = {key: decode(bytes(value)) for key, value in top.items() if key not in (name, answer, "messages", "input")}
+    request = line if name is None else {key: decode(bytes(value)) for key, value in body.items()}
+    return _Call(line, request, messages or [], response)
+
+
+def _starts(raw: msgspec.Raw, first: bytes) -> bool:
+    return bytes(memoryview(raw)[:1]) == first
+
+
+def _opened_loosely(data: bytes) -> _Call | None:
+    line = decode(data)
+    request, response = _parts(line) if isinstance(line, dict) else (None, None)
+    if request is None:
+        return None
+    messages = [encode(message) for message in request_messages(request)]
+    return _Call(line, dict(request), messages, response or {})
 
 
 class RequestsReader:
@@ -144,58 +199,49 @@ class RequestsReader:
                 self.draft.problem(where, f"{len(record.data)} NUL bytes")
             return
         try:
-            line = decode(data)
+            call = _opened(data)
         except ValueError as error:
             self.draft.problem(where, f"not JSON: {error}")
             return
-        request, response = _parts(line) if isinstance(line, dict) else (None, None)
-        if request is None:
+        if call is None:
             self.draft.problem(where, "no request in it")
             return
-        self._call(line, request, response, record)
+        self._call(call, record)
 
-    def _call(
-        self, line: Mapping[str, Any], request: Mapping[str, Any], response: Mapping[str, Any] | None, record: Record
-    ) -> None:
-        draft = self.draft
+    def _call(self, call: _Call, record: Record) -> None:
+        draft, request, response = self.draft, call.request, call.response
         chained = request.get("previous_response_id")
         provenance: Provenance | None = None
-        messages = request_messages(request)
         if isinstance(chained, str):
             provenance = "partial" if request.get("truncation") == "auto" else "reconstructed"
-            self._along(chained, messages, request, record)
+            self._along(chained, [decode(data) for data in call.messages], record)
         else:
             self._list.prefix(self._prefix(request, record))
-            self._list.update(list(self._items(messages, record)), stays=False)
+            items = [
+                Item(data, self._path, record.offset, len(record.data), record.line, index * PARTS)
+                for index, data in enumerate(call.messages)
+            ]
+            self._list.update(items, stays=False)
             self._lane = draft.main
         lane = self._lane
-        opaque = next((m for m in (split(x) for x in messages if isinstance(x, Mapping)) if m.opaque), None)
-        if opaque is not None and lane.boundary is None and self._list.first_change and lane is draft.main:
-            lane.boundary = Boundary("compaction", True, None, None, "an encrypted compaction item", True)
-        usage = usage_of((response or {}).get("usage", line.get("usage")), f"line {record.line}")
-        model = request.get("model") or (response or {}).get("model")
+        usage = usage_of(response.get("usage", call.line.get("usage")), f"line {record.line}")
+        model = request.get("model") or response.get("model")
         draft.model = model if isinstance(model, str) else draft.model
-        step = lane.close(at=seconds(line.get("ts", line.get("at", line.get("timestamp")))), usage=usage,
-                          model=draft.model, provenance=provenance)  # fmt: skip
-        for index, reply in enumerate(reply_messages(response or {})):
-            self._reply(lane, split(reply), record, index, stays=bool(chained) or "previous_response_id" in request)
-        if not reply_messages(response or {}):
+        at = seconds(call.line.get("ts", call.line.get("at", call.line.get("timestamp"))))
+        step = lane.close(at=at, usage=usage, model=draft.model, provenance=provenance)
+        replies = reply_messages(response)
+        for index, reply in enumerate(replies):
+            self._reply(lane, split(reply), record, index, stays="previous_response_id" in request)
+        if not replies:
             lane.answered = False
-        if isinstance((response or {}).get("id"), str):
-            self._responses[(response or {})["id"]] = (lane, step.n)
+        if isinstance(response.get("id"), str):
+            self._responses[response["id"]] = (lane, step.n)
         draft.set_goal(self._list.goal_text, declared=False)
-        known = any(kind in ("system", "tools") for kind in ("system",)) and bool(draft.unknown == ())
-        draft.unknown = () if known or not chained else unknown_parts(True, True)
         if provenance == "partial":
             draft.provenance = "partial"
             draft.unknown = ("what the server cut (truncation: auto)",)
         elif provenance == "reconstructed" and draft.provenance == "exact":
             draft.provenance = "reconstructed"
-
-    def _items(self, messages: list[Any], record: Record) -> Iterable[Item]:
-        for index, message in enumerate(messages):
-            data = encode(message)
-            yield Item(data, self._path, record.offset, len(record.data), record.line, index * PARTS)
 
     def _prefix(self, request: Mapping[str, Any], record: Record) -> list[Piece]:
         pieces = prefix_pieces(request, None)
@@ -214,7 +260,7 @@ class RequestsReader:
             call = Call(part.tool, part.arguments or "", part.call_id) if part.kind == "call" and part.tool else None
             lane.reply(piece, call, stays=stays)
 
-    def _along(self, chained: str, messages: list[Any], request: Mapping[str, Any], record: Record) -> None:
+    def _along(self, chained: str, messages: list[Any], record: Record) -> None:
         """The prompt goes on from an earlier response; from an older one than the last, in a lane of its own."""
         lane, n = self._responses.get(chained, (self._lane, len(self._lane.steps)))
         if chained not in self._responses:

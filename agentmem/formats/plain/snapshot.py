@@ -13,12 +13,15 @@ from typing import Any
 
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode, encode
+from agentmem.formats.plain.envelope import ENDED, GOAL_KEYS, integer
 from agentmem.formats.plain.feed import Feed, nothing_in
-from agentmem.formats.plain.parse import SPACE, Parsed, Parser
+from agentmem.formats.plain.numbering import MOST
+from agentmem.formats.plain.parse import LIST_KEYS, SPACE, Parsed, Parser
 from agentmem.formats.reader import Format, Keeper, Options, Version
+from agentmem.formats.shared.peek import members
 from agentmem.formats.source import NotYet, Patience, SnapshotFile, Unreadable
 from agentmem.formats.versions import Item, extract_message
-from agentmem.model import Where
+from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
 
@@ -174,5 +177,19 @@ def _is_lines(path: Path, text: bytes) -> bool:
     return bool(newline) and first.rstrip().endswith(b"}") and second.lstrip().startswith(b"{") and len(first) > 2
 
 
-FORMAT = Format("messages", "message lists and plain checkpoints", recognise, SnapshotReader)
+def peek(path: Path) -> RunInfo:
+    """What stands beside the messages, where that is in the head or the tail."""
+    found = members(path, LIST_KEYS)
+    ident, status, model = (found.get(name) for name in ("run_id", "status", "model"))
+    step = integer(found.get("step"))
+    goal = next((found[key] for key in GOAL_KEYS if isinstance(found.get(key), str)), None)
+    return RunInfo(
+        ident if isinstance(ident, str) and ident else path.name.removesuffix(".json"), str(path),
+        "checkpoint" if "step" in found or "notes" in found or "state" in found else "messages",
+        path.stat().st_mtime, "ended" if isinstance(status, str) and status.lower() in ENDED else "unknown",
+        step if step is not None and 0 <= step <= MOST else None, goal, None, model if isinstance(model, str) else None,
+    )  # fmt: skip
+
+
+FORMAT = Format("messages", "message lists and plain checkpoints", recognise, SnapshotReader, peek=peek)
 __all__ = ["FORMAT", "SnapshotReader"]

@@ -1,4 +1,4 @@
-"""Our own store in an SQLite file, only ever read: see `agentmem.formats.sqlite` for how."""
+"""Our own store in an SQLite file, only ever read: see `agentmem.formats.shared.sqlite` for how."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from agentmem.checkpoint.database.base import VERSION
 from agentmem.checkpoint.sqlite import APPLICATION
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.sqlite import Database, is_database
 from agentmem.formats.source import Unreadable, read_at
-from agentmem.formats.sqlite import Database, is_database
 from agentmem.formats.stores.reader import Saved, StoreReader, status_of
 from agentmem.model import RunInfo
 

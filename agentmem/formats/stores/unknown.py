@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentmem.formats.shared.sqlite import Database, is_database
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.formats.sqlite import Database, is_database
 
 _NAMED = 8
 

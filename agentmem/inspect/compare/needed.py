@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, zip_longest
 
 import msgspec
 
@@ -26,7 +27,16 @@ _MOST_NEEDS = 200
 """So many failures that needed one drop are kept."""
 NOTED = frozenset({"note", "summary"})
 """Kinds of texts that name fields of their own."""
-_PAIR = re.compile(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=][ \t]{0,3}([^;,\n]{1,200})")
+_KEY = re.compile(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=]")
+_END = re.compile(r"[;,\n]|\.(?=\s)|\Z")
+_LONGEST_VALUE = 200
+_TOLD = frozenset({
+    "error", "errors", "warning", "result", "results", "status", "state", "note", "notes", "todo", "done", "next",
+    "message", "output", "reason", "exit", "code", "line", "lines", "time", "date", "failed", "failure", "passed",
+    "task", "goal", "field", "plan", "summary", "update", "http", "https", "request", "response", "action", "tool",
+    "call", "input", "value",
+})  # fmt: skip
+"""Words before a colon that stand in many errors for other reasons."""
 _LONGEST_NOTE = 20_000
 _MOST_PAIRS = 100
 
@@ -51,13 +61,24 @@ def named_arguments(arguments: str) -> dict[str, str]:
 
 def pairs_of(note: str) -> tuple[tuple[str, str], ...]:
     """(name, value) of what a note says as `name = value` or `name: value`, from its first 20,000 characters; a pair
-    ends at a line's end, a comma or a semicolon."""
+    ends at a line's end, a comma, a semicolon, the end of a sentence or the next pair."""
+    text = note[:_LONGEST_NOTE]
+    keys = list(islice(_KEY.finditer(text), _MOST_PAIRS))
     found: dict[tuple[str, str], None] = {}
-    for match in _PAIR.finditer(note[:_LONGEST_NOTE]):
-        found[(match.group(1), match.group(2).strip(" \t\"'`*.]})"))] = None
-        if len(found) == _MOST_PAIRS:
-            break
+    for key, later in zip_longest(keys, keys[1:]):
+        rest = text[key.end() : min(later.start() if later is not None else len(text), key.end() + _LONGEST_VALUE)]
+        end = _END.search(rest)
+        value = (rest[: end.start()] if end is not None else rest).strip(" \t\"'`*.]})")
+        if value and _is_field(key.group(1), value):
+            found[(key.group(1), value)] = None
     return tuple(found)
+
+
+def _is_field(key: str, value: str) -> bool:
+    """Whether a pair tells a fact. `Result: ...`, an address and a word before a sentence do not."""
+    if key.lower() in _TOLD or value.startswith("//"):
+        return False
+    return any(c in "_.-" or c.isdigit() for c in key) or not any(map(str.isspace, value))
 
 
 class Watch:

@@ -88,7 +88,8 @@ def follow(path: Path, versions: Iterable[Any], write: Callable[[Path, bytes, Ca
 
 
 ODD: Sequence[Any] = (
-    None, True, -1, 2**70, 1.5, "", "text", "\u202e\x1b[2J", [], [[]], {}, {"type": "text"}, {"type": "text", "text": 7},
+    None, True, -1, 2**70, 1.5, "", "text", "\u202e\x1b[2J", [], [[]], {}, {"type": "text"},
+    {"type": "text", "text": 7},
     [{"type": "tool_use"}], [{"type": "tool_result", "content": [{}]}], {"role": []}, [None],
 )  # fmt: skip
 

@@ -178,6 +178,8 @@ class LostPane(Pane):
         self._starts: list[int] = []
         self._count = 0
         self._made_for: tuple[int, int] | None = None
+        self._drawn: dict[int, list[Line]] = {}
+        """Lines of the losses that were looked at, by identity of the loss, as long as rows and width stand."""
         self._to_cursor = False
         """The reader went to another step: what it lost comes into view when the pane is looked at."""
 
@@ -204,6 +206,7 @@ class LostPane(Pane):
         if self._made_for == (width, terminal):
             return
         self._made_for = (width, terminal)
+        self._drawn = {}
         self._starts, at = [], 0
         before: Loss | None = None
         for loss in self._losses:
@@ -251,7 +254,9 @@ class LostPane(Pane):
             return empty[index] if index < len(empty) else blank(width)
         loss, part = found
         terminal = self._bound[2].width if self._bound is not None else width
-        lines = loss_lines(loss, terminal, width, (loss.lane, loss.n) in self._opened)
+        lines = self._drawn.get(id(loss))
+        if lines is None:
+            lines = self._drawn[id(loss)] = loss_lines(loss, terminal, width, (loss.lane, loss.n) in self._opened)
         return lines[part] if part < len(lines) else blank(width)
 
     def _at(self, index: int) -> tuple[Loss, int] | None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from agentmem.formats.agents.atif.reader import AtifReader, ident_of
 from agentmem.formats.agents.atif.steps import parts_of, source_of, task_span
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.rewriting import changed_at, decoded, mapping, newest
+from agentmem.formats.shared.rewriting import changed_at, decoded, mapping, newest
+from agentmem.formats.shared.whole import parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.whole import parse
 from agentmem.model import RunInfo
 
 _HEAD = 65536

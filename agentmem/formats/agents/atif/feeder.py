@@ -15,8 +15,8 @@ from agentmem.formats.agents.atif.steps import (
     usage_of_step,
 )
 from agentmem.formats.draft import LaneDraft
-from agentmem.formats.rewriting import call_of, decoded, keep_only, mapping, piece_of, where_of
-from agentmem.formats.times import seconds
+from agentmem.formats.shared.rewriting import call_of, decoded, keep_only, mapping, piece_of, where_of
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, Kind
 from agentmem.tape import Piece

@@ -11,10 +11,10 @@ from agentmem.formats.agents.atif.steps import increasing, parts_of
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import compact_json
-from agentmem.formats.rewriting import WHOLE, Beside, WholeReader, decoded, mapping
+from agentmem.formats.shared.rewriting import WHOLE, Beside, WholeReader, decoded, mapping
+from agentmem.formats.shared.whole import Reading, items_of, member
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import Reading, items_of, member
 
 _RESULT_BYTES = 1024 * 1024
 _MOST_FILES = 64

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, call_text, image, is_summary
-from agentmem.formats.rewriting import decoded, mapping
+from agentmem.formats.shared.rewriting import decoded, mapping
 from agentmem.formats.versions import Item
 from agentmem.model import Kind, Usage
 

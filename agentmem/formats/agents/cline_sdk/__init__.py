@@ -15,9 +15,9 @@ from agentmem.formats.agents.cline_sdk.feeder import split_record
 from agentmem.formats.agents.cline_sdk.reader import ENDED, LISTS, ClineReader, stem
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.rewriting import changed_at, decoded, inner, mapping, newest
+from agentmem.formats.shared.rewriting import changed_at, decoded, inner, mapping, newest
+from agentmem.formats.shared.whole import parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.whole import parse
 from agentmem.model import RunInfo
 
 _HEAD = 65536

@@ -8,8 +8,8 @@ from typing import Any
 
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.messages import Message, compact_json, split
-from agentmem.formats.rewriting import call_of, mapping, piece_of, where_of
-from agentmem.formats.times import seconds
+from agentmem.formats.shared.rewriting import call_of, mapping, piece_of, where_of
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.usage import ANTHROPIC, OPENAI
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, Usage

@@ -9,11 +9,11 @@ from typing import ClassVar
 from agentmem.formats.agents.cline_sdk.feeder import Feeder, boundary_of, integer, split_record
 from agentmem.formats.agents.cline_sdk.prefix_hash import boundary_key, prefix_start, source_line
 from agentmem.formats.loose import decode
-from agentmem.formats.rewriting import WHOLE, Beside, WholeReader, decoded, piece_of
+from agentmem.formats.shared.rewriting import WHOLE, Beside, WholeReader, decoded, piece_of
+from agentmem.formats.shared.times import seconds
+from agentmem.formats.shared.whole import Reading
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.formats.times import seconds
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import Reading
 from agentmem.tape import Piece
 
 LISTS = ("messages",)

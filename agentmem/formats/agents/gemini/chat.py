@@ -13,7 +13,7 @@ from typing import Any
 
 from agentmem.formats.agents.gemini.parts import Bit, bits_of, call_id, display, plan_of, usage_of
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
-from agentmem.formats.times import seconds
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.usage import merged
 from agentmem.model import Boundary, Field, Where
 from agentmem.tape import Piece

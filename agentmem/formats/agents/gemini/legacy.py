@@ -12,11 +12,11 @@ import xxhash
 from agentmem.formats.agents.gemini.chat import Chat, Place
 from agentmem.formats.agents.gemini.parts import bits_of
 from agentmem.formats.draft import RunDraft
-from agentmem.formats.lines import BEING_WRITTEN
 from agentmem.formats.loose import decode, encode
 from agentmem.formats.reader import Keeper, Options, Version
+from agentmem.formats.shared.lines import BEING_WRITTEN
+from agentmem.formats.shared.whole import WholeFile
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.formats.whole import WholeFile
 from agentmem.model import Where
 from agentmem.tokens import counter
 

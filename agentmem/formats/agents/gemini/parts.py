@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, call_text, compact_json, image, is_summary
-from agentmem.formats.sections import split_summary
+from agentmem.formats.shared.sections import split_summary
 from agentmem.model import Kind, Outcome, Usage
 from agentmem.tape import content_key
 

@@ -13,11 +13,11 @@ import msgspec
 from agentmem.formats.agents.gemini.chat import Chat, Place
 from agentmem.formats.agents.gemini.legacy import LegacyReader, extract_bits
 from agentmem.formats.agents.gemini.parts import display
-from agentmem.formats.lines import LineReader, values
 from agentmem.formats.loose import canonical, decode
-from agentmem.formats.peek import line_info
 from agentmem.formats.reader import Format, Options, Reader
-from agentmem.formats.source import AppendFile, Record, read_at
+from agentmem.formats.shared.lines import LineReader, values
+from agentmem.formats.shared.peek import line_info
+from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
 from agentmem.model import RunInfo, Where
 from agentmem.tape import Piece
 
@@ -174,8 +174,8 @@ def places(folder: Path) -> Iterable[Path]:
         try:
             if read_at(mark, 0, 4096).decode("utf-8", "replace").strip() == str(folder):
                 chats.append(mark.parent / "chats")
-        except OSError:
-            continue
+        except (OSError, Unreadable):
+            continue  # a folder that cannot be read names no project
     found = [file for chat in chats for pattern in ("session-*.jsonl", "session-*.json") for file in chat.glob(pattern)]
     return sorted(found, key=lambda file: -file.stat().st_mtime)
 

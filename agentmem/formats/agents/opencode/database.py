@@ -13,8 +13,8 @@ from agentmem.formats.agents.opencode.session import PartRow, Session
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.sqlite import Busy, Database, is_database, tables
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.formats.sqlite import Busy, Database, is_database, tables
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
@@ -249,7 +249,7 @@ def places(folder: Path) -> Iterable[Path]:
             if Database(path).rows("SELECT 1 FROM session WHERE directory=? LIMIT 1", (str(folder),)):
                 yield path
         except (Unreadable, NotYet):
-            continue
+            continue  # a database of another kind, or one that is being made
 
 
 FORMAT = Format("opencode", "opencode", recognise, DatabaseReader, runs=runs, places=places)

@@ -11,8 +11,8 @@ from agentmem.formats.agents.opencode.session import PartRow, Session
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.source import NotYet, Unreadable
-from agentmem.formats.whole import WholeFile
+from agentmem.formats.shared.whole import WholeFile
+from agentmem.formats.source import NotYet, Patience, Unreadable
 from agentmem.tokens import counter
 
 _PIECES = 16
@@ -26,6 +26,8 @@ class ExportReader:
         self._path = str(path)
         self._options = options
         self._file = WholeFile(self._path, ("messages",))
+        self._patience = Patience()
+        self._seen = False
         self._fresh()
 
     def _fresh(self) -> None:
@@ -35,7 +37,6 @@ class ExportReader:
         )
         self.draft.agent = "opencode"
         self.draft.unknown = ("system prompt", "tool schemas")
-        self._seen = False
 
     def watched(self) -> Iterable[Path]:
         return (Path(self._path).parent,)
@@ -50,13 +51,17 @@ class ExportReader:
                 raise Unreadable(f"{self._path}: no such file")
             reading = self._file.read(salvage=not self._seen)
         except (NotYet, Unreadable) as error:
-            self._file.forget()
+            if not self._seen or not self._patience.over:
+                self._file.forget()
             if not self._seen:
                 raise
-            notice = "being written" if isinstance(error, NotYet) else "file gone"
+            steps = self.draft.main.steps
+            last = steps[-1].n if steps else None
+            notice = "file gone" if change == "gone" else self._patience.notice(error, self._path, last)
             changed = self.draft.notice != notice
             self.draft.notice = notice
             return changed
+        self._patience.readable()
         self._fresh()
         session = Session(self.draft, self.draft.main)
         for index, item in enumerate(reading.records("messages")):

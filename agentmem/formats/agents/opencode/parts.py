@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, call_text, image
-from agentmem.formats.sections import split_summary
+from agentmem.formats.shared.sections import split_summary
 from agentmem.model import Outcome, Usage
 
 CLEARED = "[Old tool result content cleared]"

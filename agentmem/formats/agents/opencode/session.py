@@ -23,8 +23,8 @@ from agentmem.formats.agents.opencode.parts import (
     usage_of,
 )
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
-from agentmem.formats.standing import stand
-from agentmem.formats.times import seconds
+from agentmem.formats.shared.standing import stand
+from agentmem.formats.shared.times import seconds
 from agentmem.model import Boundary, Field, Where
 from agentmem.tape import Piece
 

@@ -15,8 +15,8 @@ from agentmem.formats.draft import Call, RunDraft
 from agentmem.formats.loose import canonical, decode, encode
 from agentmem.formats.messages import Message, split
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import NotYet, Unreadable, open_plain
-from agentmem.formats.times import seconds
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList
 from agentmem.model import Where
@@ -79,7 +79,7 @@ class CompletionsReader:
                 self._sizes[name] = (status.st_size, status.st_mtime_ns)
                 log, length = _read(name)
             except NotYet:
-                continue
+                continue  # half written: read at the next look
             except OSError as error:
                 raise Unreadable(f"{name}: {(error.strerror or 'unreadable').lower()}") from None
             self._done.add(name)

@@ -11,10 +11,10 @@ from typing import Any
 from agentmem.formats.agents.openhands.events import parts_of, tasks_of, text_of
 from agentmem.formats.agents.openhands.fold import Fold
 from agentmem.formats.draft import RunDraft
-from agentmem.formats.lines import BEING_WRITTEN, LineReader
 from agentmem.formats.loose import decode
-from agentmem.formats.peek import line_info
 from agentmem.formats.reader import Format, Options, Reader
+from agentmem.formats.shared.lines import BEING_WRITTEN, LineReader
+from agentmem.formats.shared.peek import line_info
 from agentmem.formats.source import NotYet, Record, SnapshotFile, Unreadable, open_plain
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
@@ -240,7 +240,7 @@ def places(folder: Path) -> Iterable[Path]:
         try:
             state = read_whole(Path(name) / "base_state.json")
         except (Unreadable, OSError):
-            continue
+            continue  # no conversation, or one that has not begun
         if named in state.replace(b'": "', b'":"'):
             yield Path(name)
 

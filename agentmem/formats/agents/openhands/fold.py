@@ -14,7 +14,7 @@ from agentmem.formats.agents.openhands.events import ERROR_HEADER, QUIET, parts_
 from agentmem.formats.agents.openhands.stats import Stats
 from agentmem.formats.draft import Call, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.outcome import judge
-from agentmem.formats.times import seconds
+from agentmem.formats.shared.times import seconds
 from agentmem.model import Boundary, Field, Outcome, Where
 from agentmem.tape import Piece
 

@@ -12,12 +12,12 @@ import xxhash
 from agentmem.formats.agents.openhands.v0_events import parts_of
 from agentmem.formats.agents.openhands.v0_fold import FoldV0
 from agentmem.formats.draft import RunDraft
-from agentmem.formats.lines import BEING_WRITTEN
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.lines import BEING_WRITTEN
+from agentmem.formats.shared.whole import BARE, WholeFile, items_of
 from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable, read_at
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import BARE, WholeFile, items_of
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 

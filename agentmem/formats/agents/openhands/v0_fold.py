@@ -21,7 +21,7 @@ from agentmem.formats.agents.openhands.v0_events import (
     response,
 )
 from agentmem.formats.draft import Call, RunDraft
-from agentmem.formats.times import seconds
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.usage import usage_of
 from agentmem.model import Boundary, Field, Where
 from agentmem.tape import Piece

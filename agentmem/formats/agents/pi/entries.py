@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentmem.formats.messages import Message, Part, split
-from agentmem.formats.sections import split_summary
+from agentmem.formats.shared.sections import split_summary
 from agentmem.model import Usage
 
 _RULE = "input + cache read + cache write"

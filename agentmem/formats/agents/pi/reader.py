@@ -17,14 +17,14 @@ from typing import Any
 
 from agentmem.formats.agents.pi.entries import OTHER, parts_of, usage_of
 from agentmem.formats.draft import Call, LaneDraft
-from agentmem.formats.lines import LineReader
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part
-from agentmem.formats.peek import head_and_tail, line_info
 from agentmem.formats.reader import Format
+from agentmem.formats.shared.lines import LineReader
+from agentmem.formats.shared.peek import head_and_tail, line_info
+from agentmem.formats.shared.standing import stand
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import Record
-from agentmem.formats.standing import stand
-from agentmem.formats.times import seconds
 from agentmem.model import Boundary, RunInfo, Usage
 from agentmem.tape import Piece
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from agentmem.formats.agents.swe_agent.reader import ISSUE, SweReader
 from agentmem.formats.reader import Format
-from agentmem.formats.rewriting import changed_at, newest
+from agentmem.formats.shared.rewriting import changed_at, newest
+from agentmem.formats.shared.whole import parse
 from agentmem.formats.source import NotYet, read_at
-from agentmem.formats.whole import parse
 from agentmem.model import RunInfo
 
 _HEAD = 65536

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from agentmem.formats.draft import Call, LaneDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part, arguments_text, split
-from agentmem.formats.rewriting import decoded, where_of
+from agentmem.formats.shared.rewriting import decoded, where_of
+from agentmem.formats.shared.whole import items_of, member
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import items_of, member
 from agentmem.tape import Piece
 
 THOUGHT, ACTION, OBSERVATION = 0, 1, 2

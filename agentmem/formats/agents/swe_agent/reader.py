@@ -19,9 +19,9 @@ from agentmem.formats.agents.swe_agent.prompts import (
     thought_of,
 )
 from agentmem.formats.loose import decode
-from agentmem.formats.rewriting import WholeReader, decoded, where_of
+from agentmem.formats.shared.rewriting import WholeReader, decoded, where_of
+from agentmem.formats.shared.whole import Reading, items_of, member
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import Reading, items_of, member
 from agentmem.tape import Piece
 
 ISSUE = re.compile(

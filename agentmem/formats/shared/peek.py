@@ -1,13 +1,14 @@
-"""A look at the head and the tail of a file of JSON lines, for a row of the list of runs."""
+"""A look at the head and the tail of a file, for a row of the list of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from agentmem.formats.loose import decode
-from agentmem.formats.source import read_at
+from agentmem.formats.shared import whole
+from agentmem.formats.source import NotYet, Unreadable, read_at
 
 PEEK_BYTES = 65536
 
@@ -31,6 +32,22 @@ def line_info(path: Path, size: int = PEEK_BYTES) -> Iterator[dict[str, Any]]:
         try:
             value = decode(line.strip(b"\0 \t\r"))
         except ValueError:
-            continue
+            continue  # a glance: the reader says what is wrong with a line
         if isinstance(value, dict):
             yield value
+
+
+def members(path: Path, lists: Iterable[str], size: int = PEEK_BYTES) -> dict[str, Any]:
+    """Members of the JSON object in a file that stand in its head or behind its last list; `lists` are left out.
+    Raises Unreadable."""
+    head, tail = head_and_tail(path, size)
+    try:
+        found = whole.parse(head, str(path), lists).rest
+    except (NotYet, Unreadable):
+        found = {}  # a list, or one long member
+    behind = tail.rpartition(b"]")[2].lstrip(b" \t\r\n,")
+    try:
+        last = decode(b"{" + behind) if behind.startswith(b'"') else {}
+    except ValueError:
+        last = {}  # the bracket stood in a text
+    return {**found, **last} if isinstance(last, dict) else found

@@ -11,9 +11,9 @@ from typing import Any
 from agentmem.formats.draft import Call, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Message, split
-from agentmem.formats.rewriting import call_of, piece_of, where_of
+from agentmem.formats.shared.rewriting import call_of, piece_of, where_of
+from agentmem.formats.shared.vscode_tasks import ENVIRONMENT, checklist, request_span, result_header, xml_calls
 from agentmem.formats.versions import Item
-from agentmem.formats.vscode_tasks import ENVIRONMENT, checklist, request_span, result_header, xml_calls
 from agentmem.model import FRAME, Kind, Usage
 from agentmem.tape import Piece
 

@@ -13,9 +13,9 @@ from agentmem.formats.draft import Call, LaneDraft, RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Message, Part
 from agentmem.formats.reader import Options
-from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.shared.whole import Reading, WholeFile
+from agentmem.formats.source import NotYet, Patience, Unreadable
 from agentmem.formats.versions import Item
-from agentmem.formats.whole import Reading, WholeFile
 from agentmem.model import Kind, Problem, Where
 from agentmem.tape import Piece
 from agentmem.tokens import counter
@@ -41,6 +41,7 @@ class WholeReader:
         self._spots: list[tuple[int, int]] = []
         self._cut = False
         self._seen = False
+        self._patience = Patience()
         self._summed: Problem | None = None
         self._started = False
         self.draft = self._begin(None)
@@ -102,17 +103,26 @@ class WholeReader:
                 raise Unreadable(f"{self._path}: no such file")
             reading = self._file.read(salvage=self._cut or not self._seen)
         except (NotYet, Unreadable) as error:
-            self._file.forget()
+            if not self._seen or not self._patience.over:
+                self._file.forget()
             if not self._seen:
                 raise
-            notice = "being written" if isinstance(error, NotYet) else str(error).partition(": ")[2]
+            notice = str(error).removeprefix(f"{self._path}: ")
+            if change != "gone":
+                notice = self._patience.notice(error, self._path, self._last())
             changed = self.draft.notice != notice
             self.draft.notice = notice
             return changed
         self._take(reading)
         return True
 
+    def _last(self) -> int | None:
+        """Number of the last step that was read."""
+        steps = self.draft.main.steps
+        return (steps[-1].own or steps[-1].n) if steps else None
+
     def _take(self, reading: Reading) -> None:
+        self._patience.readable()
         self._before(reading)
         items = self._records(reading)
         keys = [item.key for item in items]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.formats.messages import arguments_text
-from agentmem.formats.rewriting import newest
+from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.source import Unreadable, read_at
 from agentmem.model import Field, TokenCounter
 

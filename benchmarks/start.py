@@ -1,0 +1,60 @@
+"""T1, T2: from the command to the first paint and to real content, against a one-Static app of the same toolkit.
+
+    python -m benchmarks.start [--size MB] [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import inputs
+from benchmarks.common import Row, interleave, report
+from benchmarks.terminal import launch
+
+BARE = """
+from textual.app import App
+from textual.widgets import Static
+class Bare(App):
+    def compose(self):
+        yield Static('bare-content')
+Bare().run()
+"""
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--size", type=int, default=50, help="megabytes of the big log")
+    asked.add_argument("--rounds", type=int, default=7)
+    args = asked.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        small = Path(folder) / "small.json"
+        small.write_text(json.dumps({"step": 1, "notes": "", "messages": [
+            {"role": "user", "content": "find-the-leak"}, {"role": "assistant", "content": "ok"},
+        ]}))  # fmt: skip
+        big = inputs.made(f"log-{args.size}.jsonl", lambda path: inputs.requests(path, args.size * 1_000_000))
+        app = [sys.executable, "-m", "tui", "watch"]
+        home = {"HOME": folder, "XDG_STATE_HOME": folder}
+        jobs = {
+            "bare": lambda: launch([sys.executable, "-c", BARE], "bare-content", 45, 150),
+            "small": lambda: launch([*app, str(small)], "find-the-leak", 45, 150, **home),
+            "big": lambda: launch([*app, str(big)], "EXACT", 45, 150, **home),
+        }
+        found = interleave(jobs, args.rounds)
+        rows = [
+            Row("one-Static app, first byte", found["bare.first"]),
+            Row("small file, first byte", found["small.first"], found["bare.first"], 1.15),
+            Row("small file, content", found["small.marker"], found["bare.marker"]),
+            Row(f"{args.size} MB log, first byte", found["big.first"], found["small.first"], 1.1),
+            Row(f"{args.size} MB log, content", found["big.marker"], found["bare.marker"]),
+            Row("small file, CPU", found["small.cpu"], found["bare.cpu"]),
+            Row(f"{args.size} MB log, memory", found["big.peak.bytes"], found["small.peak.bytes"]),
+        ]
+        print(report("T1, T2 start", rows))
+
+
+if __name__ == "__main__":
+    main()
