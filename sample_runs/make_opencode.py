@@ -19,6 +19,7 @@ START = 1_777_000_000_000
 """24 April 2026, in milliseconds."""
 MODEL = {"providerID": "anthropic", "modelID": "claude-sonnet-4-5"}
 HIDDEN = 5_400
+NOTHING = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 TABLES = """
 CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT, title TEXT,
     version TEXT, revert TEXT, time_created INTEGER, time_updated INTEGER, time_compacting INTEGER);

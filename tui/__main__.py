@@ -147,7 +147,7 @@ def looked() -> list[tuple[str, str]]:
     """(place, what is there) for the screen that says that nothing was found."""
     from pathlib import Path
 
-    from agentmem.inspect.looked import looked as places
+    from agentmem.inspect.watch.looked import looked as places
 
     return places(Path.cwd())
 

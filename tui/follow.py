@@ -72,6 +72,7 @@ class Follower:
         self._index: Index | None = None
         self._known: dict[str, dict[str, Any]] = {}
         """What the list of runs does not tell of those that were open, by name."""
+        self._infos: tuple[RunInfo, ...] = ()
         self._reading = False
 
     def run(self) -> None:
@@ -94,9 +95,14 @@ class Follower:
         question(self._source)
 
     def emit(self, event: object) -> None:
+        before = dict(self._known)
         message = self._message(event)
-        if message is not None and not self.stop.is_set():
-            self._post(message)
+        if message is None or self.stop.is_set():
+            return
+        self._post(message)
+        if before != self._known and self._infos:
+            # The list tells of a run that was opened what only opening it could tell.
+            self._post(RunsChanged(self._enriched()))
 
     def _message(self, event: Any) -> Message | None:
         match type(event).__name__:
@@ -111,8 +117,8 @@ class Follower:
                 self._known[run_name(run)] = _figures(run, index)
                 return RunChanged(run, index)
             case "RunsChanged":
-                infos: tuple[RunInfo, ...] = event.infos
-                return RunsChanged(tuple(replace(info, **self._known.get(run_name(info), {})) for info in infos))
+                self._infos = event.infos
+                return RunsChanged(self._enriched())
             case "Progress":
                 self._reading = event.done < event.total
                 return Progress(event.done, event.total)
@@ -126,6 +132,9 @@ class Follower:
             case "Trouble":
                 return Trouble(event.text)
         return None
+
+    def _enriched(self) -> tuple[RunInfo, ...]:
+        return tuple(replace(info, **self._known.get(run_name(info), {})) for info in self._infos)
 
     def _of_field(self, lane: str, text: str) -> Lifeline | None:
         """Who types the name of a field of the state asks for the field, wherever else the name may stand."""

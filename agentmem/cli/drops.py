@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown
-from agentmem.cli.output import count, document, size, table, text
+from agentmem.cli.output import count, document, size, table, text, tokens
 from agentmem.cli.show import drop_text
 from agentmem.model import Drop, Run, Survival
 from agentmem.safe import name
@@ -57,7 +57,7 @@ def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
         record = drop.record or ("recorded" if drop.recorded else "nobody recorded it")
         out.append(
             f"{glyph} {drop.cause:<11} step {drop.step:>4}  {drop.what} {name(drop.name)}{pieces}: {drop.head or '?'}"
-            f"  [{size(drop.tokens)} tokens, last in {drop.last_step}{back}; {name(record, 120)}]"
+            f"  [{tokens(drop.tokens)}, last in {drop.last_step}{back}; {name(record, 120)}]"
         )
         out.extend(
             f"    needed at {miss.step} by {name(miss.tool)}: {name(miss.error, 200)}" for miss in drop.missed_by
@@ -66,7 +66,7 @@ def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
         edge = one.boundary
         silent = "" if edge.recorded else ", nobody recorded it"
         opaque = ", opaque: cannot be checked" if edge.opaque else ""
-        out += ["", f"▼ {edge.kind} at {one.step}: {size(edge.before)} -> {size(edge.after)} tokens{silent}{opaque}"]
+        out += ["", f"▼ {edge.kind} at {one.step}: {size(edge.before)} -> {tokens(edge.after)}{silent}{opaque}"]
         out += table([(f"    {sort}", f"{kept} of {total}") for sort, (kept, total) in one.kept.items()])
         out += [f"    lost {lost.kind}: {name(lost.text, 200)}" for lost in one.lost[:20]]
         out += [f"    changed: {name(a)} -> {name(b)}" for a, b in one.changed]

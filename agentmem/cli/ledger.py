@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown
-from agentmem.cli.output import document, size, table, text
+from agentmem.cli.output import count, document, table, text, tokens
 from agentmem.model import Attempt, Cycle, Run, Waiting
+from agentmem.safe import name
 
 
 def run(arguments: list[str]) -> int:
@@ -34,27 +35,24 @@ def span(steps: tuple[int, ...]) -> str:
     return f"step{'' if len(steps) == 1 else 's'} {', '.join(map(str, steps))}"
 
 
-def times(count: int) -> str:
-    return f"{count} time{'' if count == 1 else 's'}"
-
-
 def rows(value: Run, attempts: list[Attempt], cycles: list[Cycle], waits: list[Waiting]) -> list[str]:
     out = []
     if not value.results_known:
         out.append("cannot tell: results are not in this file")
     elif not cycles:
-        out.append(f"No repeats in {len(attempts)} attempt{'' if len(attempts) == 1 else 's'}.")
+        out.append(f"No repeats in {count(len(attempts), 'attempt')}.")
     for one in cycles:
         state = "still turning" if one.ended_at is None else f"over at {one.ended_at}"
         out.append(
-            f"↻ {one.kind}  period {one.period}  {times(one.count)}  {span(one.steps)}  {size(one.tokens)} tokens"
+            f"↻ {one.kind}  period {one.period}  {count(one.count, 'time')}  {span(one.steps)}  {tokens(one.tokens)}"
             f"  named at {one.warned_at}, {state}"
         )
-        out += [f"    {chr(65 + index % 26)} {tool}" for index, tool in enumerate(one.tools)]
+        out += [f"    {chr(65 + index % 26)} {name(tool)}" for index, tool in enumerate(one.tools)]
         if one.detail:
-            out.append(f"    {one.detail}")
+            out.append(f"    {name(one.detail, 200)}")
     for wait in waits:
-        out.append(f"z waiting  {wait.tool}  {times(wait.count)}  {span(wait.steps)}  {size(wait.tokens)} tokens")
+        often = count(wait.count, "time")
+        out.append(f"z waiting  {name(wait.tool)}  {often}  {span(wait.steps)}  {tokens(wait.tokens)}")
     shown = [(str(one.step), one.tool, one.arguments[:60], one.outcome, (one.error or one.result_head or "")[:60])
              for one in reversed(attempts)]  # fmt: skip
     return [*out, "", *table([("step", "tool", "arguments", "outcome", "result"), *shown], right=(0,))]

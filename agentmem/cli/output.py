@@ -68,6 +68,11 @@ def size(tokens: int | None) -> str:
     return f"{tokens / 1000:.1f}k" if abs(tokens) < 999_950 else f"{tokens / 1_000_000:.1f}M"
 
 
+def tokens(number: int | None) -> str:
+    """`1 token`, `1.8k tokens`, `? tokens`."""
+    return f"{size(number)} token{'' if number == 1 else 's'}"
+
+
 def count(number: int, what: str) -> str:
     """`1 step`, `2 steps`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

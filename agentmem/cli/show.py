@@ -6,7 +6,7 @@ import argparse
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
-from agentmem.cli.output import document, encodable, iso, size, table, text
+from agentmem.cli.output import document, encodable, iso, size, table, text, tokens
 from agentmem.inspect.open import Opened, SeveralRuns
 from agentmem.inspect.verdict import verdict
 from agentmem.model import Drop, Lane, Run, RunInfo, Step
@@ -73,7 +73,7 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
         ]
         document("run", body)
         return
-    out = [f"step {step.number} of {lane.id}: {size(step.tokens.prompt)} tokens, goal {step.goal}"]
+    out = [f"step {step.number} of {lane.id}: {tokens(step.tokens.prompt)}, goal {step.goal}"]
     for title, pieces in (
         ("what the model saw", step.prompt), ("what it answered", step.replies), ("what came back", step.results)
     ):  # fmt: skip
@@ -92,12 +92,11 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
 
 def rows(value: Run, lane: Lane) -> list[str]:
     """The run as text: a head of three lines, then one row a step."""
-    window = f" of {size(value.window)}" if value.window else ""
-    last = lane.steps[-1] if lane.steps else None
+    held = lane.steps[-1].tokens.prompt if lane.steps else None
     guessed = "  (first request)" if value.goal and not value.goal_declared else ""
     head = [
         f"{name(value.id)}  {value.format}  {value.provenance}  {value.status}"
-        f"  {size(last.tokens.prompt if last else None)}{window} tokens ({value.counter})",
+        f"  {tokens(held) if value.window is None else f'{size(held)} of {tokens(value.window)}'} ({value.counter})",
         f"goal: {name((value.goal or 'unknown')[: GOAL + 1], GOAL)}{guessed}",
         verdict(value).sentence,
     ]

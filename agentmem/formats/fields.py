@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -19,7 +20,8 @@ SHORTEST = 4
 _SAID = frozenset(KINDS.index(kind) for kind in ("call", "thinking"))
 """What was done with a value, or thought about it, does not carry the field."""
 _WORD = re.compile(r"\w+")
-_WIDTH = 1021
+_FEW = 64
+"""So many pieces are looked at faster than the whole is asked for."""
 PLACES = 20
 """So many places of one field are tried where others stand already."""
 _LISTED = ("facts", "plan")
@@ -175,8 +177,10 @@ class Finder:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self._seen: dict[tuple[str, str], tuple[int | None, int]] = {}
-        self._words: dict[int, int] = {}
-        """Piece -> its words as bits, so that a value is looked for only where all its words may stand."""
+        self._words: dict[int, array[int]] = {}
+        """Hash of a word -> pieces in which it stands, so that a value is looked for only where its words are."""
+        self._noted = 0
+        """Pieces before this one have their words there."""
 
     def assign(
         self, fields: tuple[Field, ...], text_of: Callable[[int], str | None],
@@ -207,39 +211,42 @@ class Finder:
             if tape.standing[found]:
                 return found
             upto = 0
-        found = None
-        if upto < len(tape) and (may_hold is None or may_hold(field.value)):
-            found = self._look(field, upto, text_of)
+        if upto < len(tape):
+            if len(tape) - upto <= _FEW:
+                found = self._look(field, reversed(range(upto, len(tape))), text_of)
+            elif may_hold is None or may_hold(field.value):
+                self._take_in(text_of)
+                found = self._look(field, self._candidates(field.value, upto), text_of)
+            else:
+                found = None
         self._seen[name] = (found, len(tape))
         return found
 
-    def _look(self, field: Field, upto: int, text_of: Callable[[int], str | None]) -> int | None:
-        tape, known = self._tape, self._words
-        wanted = _needed(field.value)
-        for ident in range(len(tape) - 1, upto - 1, -1):
-            if not tape.standing[ident] or tape.kinds[ident] in _SAID:
-                continue
-            words = known.get(ident)
-            if words and not any(words & need == need for need in wanted):
-                continue
-            text = text_of(ident)
-            if text is None:
-                continue
-            # Most pieces are looked at once, while their text is at hand: their words are taken the second time.
-            known[ident] = 0 if words is None else words or _bits(text)
-            if place(text, field) is not None:
-                return ident
+    def _look(self, field: Field, idents: Iterable[int], text_of: Callable[[int], str | None]) -> int | None:
+        tape = self._tape
+        for ident in idents:
+            if tape.standing[ident] and tape.kinds[ident] not in _SAID:
+                text = text_of(ident)
+                if text is not None and place(text, field) is not None:
+                    return ident
         return None
 
+    def _take_in(self, text_of: Callable[[int], str | None]) -> None:
+        """Note the words of pieces that are new since the last time."""
+        tape = self._tape
+        for ident in range(self._noted, len(tape)):
+            if tape.kinds[ident] not in _SAID:
+                for word in set(_WORD.findall(text_of(ident) or "")):
+                    self._words.setdefault(hash(word), array("L")).append(ident)
+        self._noted = len(tape)
 
-def _bits(text: str) -> int:
-    bits = 0
-    for word in set(_WORD.findall(text)):
-        bits |= 1 << (hash(word) % _WIDTH)
-    return bits
-
-
-def _needed(value: str) -> tuple[int, ...]:
-    """The words of a value, and those of the same value as it stands in JSON."""
-    escaped = json.dumps(value, ensure_ascii=False)[1:-1]
-    return (_bits(value),) if escaped == value else (_bits(value), _bits(escaped))
+    def _candidates(self, value: str, upto: int) -> Iterator[int]:
+        """Pieces from `upto` on in which all words of the value may stand, as it is or as JSON; the last first."""
+        found: set[int] = set()
+        for form in {value, json.dumps(value, ensure_ascii=False)[1:-1]}:
+            words = set(_WORD.findall(form))
+            if not words:
+                return reversed(range(upto, len(self._tape)))
+            rarest = min(words, key=lambda word: len(self._words.get(hash(word), ())))
+            found.update(self._words.get(hash(rarest), ()))
+        return iter(sorted((ident for ident in found if ident >= upto), reverse=True))

@@ -133,41 +133,75 @@ class MessageList:
 
     def update(
         self, items: Sequence[Item], *, keep: int = 0, fields: Sequence[Field] = (),
-        on_step: Callable[[StepDraft, int], None] | None = None, stays: bool = True,
+        on_step: Callable[[StepDraft, int], None] | None = None, stays: bool = True, calls: int = 0,
     ) -> int:  # fmt: skip
         """Take in a version: the first `keep` messages of the last one and then `items`. `on_step` is told of every new
         step with the index of its first assistant message.
 
         Returns how many messages are new. `fields` is the state held with this version; spans of new messages that
         carry one become pieces of their own. `stays` False: the list is a captured request, whose assistant messages
-        were answers of earlier calls; nothing in it is a new call.
+        were answers of earlier calls; nothing in it is a new call. `calls`: so many model calls were made since the
+        last version, as the file itself counts them: where the same is said again and again and the list was trimmed,
+        its last messages are new although they look like those before.
         """
         self._texts = {}
         keep = min(keep, len(self.seen))
         fresh_keys = [item.key for item in items]
-        start, known = keep, len(self.seen)
-        while start < known and start - keep < len(items) and self.seen[start] == fresh_keys[start - keep]:
-            start += 1
+        known = len(self.seen)
+        start, blocks, end = self._common(fresh_keys, keep)
+        again = self._again(items, fresh_keys, keep, end, calls) if calls > 0 else end
+        repeated = again < end
+        if repeated:
+            start, blocks, end = self._common(fresh_keys[: again - keep], keep)
         self.first_change = start < known
         self.compaction = None
         self._rewritten = Region(())
-        end = start if start == known else self._edit(items, keep, start, fields)
+        if start < known:
+            self._edit(items, keep, start, blocks, fields)
+            if repeated:
+                self._rewritten = Region(())
         for index in range(end, keep + len(items)):
             self._take(items[index - keep], fields, on_step, index, stays)
         self.seen[keep:] = fresh_keys
         return keep + len(items) - end
 
-    def _edit(self, items: Sequence[Item], keep: int, start: int, fields: Sequence[Field]) -> int:
-        """Put the edits of the part that was there before on the tape. Returns where the new messages begin."""
-        old, new = self.seen[start:], [item.key for item in items[start - keep :]]
-        blocks = _matches(old, new)
+    def _common(self, keys: Sequence[int], keep: int) -> tuple[int, list[tuple[int, int, int]], int]:
+        """What the last version and this one have in common: (length of the same beginning, blocks behind it, where the
+        new messages begin)."""
+        start, known = keep, len(self.seen)
+        while start < known and start - keep < len(keys) and self.seen[start] == keys[start - keep]:
+            start += 1
+        if start == known:
+            return start, [], start
+        blocks = _matches(self.seen[start:], list(keys[start - keep :]))
+        return start, blocks, start + (blocks[-1][1] + blocks[-1][2] if blocks else 0)
+
+    def _again(self, items: Sequence[Item], keys: Sequence[int], keep: int, end: int, calls: int) -> int:
+        """Where the last `calls` answers begin, if that is before `end` and all that stands there stands in the list
+        more than once; else `end`."""
+        times = Counter(keys)
+        for place in range(len(items) - 1, -1, -1):
+            item = items[place]
+            if place < end - keep and (times[keys[place]] < 2 or _is_item(item.data)):
+                return end
+            if self._decode(item.data).role == "assistant":
+                calls -= 1
+                if calls == 0:
+                    return min(end, keep + place)
+        return end
+
+    def _edit(
+        self, items: Sequence[Item], keep: int, start: int, blocks: Sequence[tuple[int, int, int]],
+        fields: Sequence[Field],
+    ) -> None:  # fmt: skip
+        """Put the edits of the part that was there before on the tape."""
         last = blocks[-1] if blocks else None
         end = start + (last[1] + last[2] if last else 0)
         position = len(self._prefix) + sum(self._sizes[:start])
         old_at, new_at = 0, 0
         sizes, contents = self._sizes[:start], self._contents[:start]
         lane = self.lane
-        for a, b, size in [*blocks, (len(old), end - start, 0)]:
+        for a, b, size in [*blocks, (len(self.seen) - start, end - start, 0)]:
             gone = sum(self._sizes[start + old_at : start + a])
             pieces: list[Piece] = []
             for item in items[start - keep + new_at : start - keep + b]:
@@ -194,7 +228,6 @@ class MessageList:
         if self.compaction is not None:
             self._mark_compaction(self.compaction)
         self._merging = False
-        return end
 
     def _mark_compaction(self, message: Message) -> None:
         self.lane.boundary = Boundary(

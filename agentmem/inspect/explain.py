@@ -106,7 +106,8 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
     lines = [f"prompt of step {step.number}: {PROVENANCE[step.prompt.provenance]}"]
     usage = step.usage
     if usage is not None and usage.prompt is not None:
-        lines.append(f"reported {usage.prompt:,} tokens; rule: {line(usage.rule) or 'as the provider gives it'}")
+        rule = line(usage.rule) or "as the provider gives it"
+        lines.append(f"reported {_count(usage.prompt, 'token')}; rule: {rule}")
         if usage.source:
             lines.append(f"source: {line(usage.source)}")
     counted = step.tokens
@@ -119,7 +120,7 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
         ]
         lines.append(f"counted {counted.prompt:,} = {', '.join(parts)}; {counter_text(run)}")
     if counted.unknown:
-        lines.append(f"not counted: {counted.unknown} pieces whose text is not in the file")
+        lines.append(f"not counted: {_count(counted.unknown, 'piece')} whose text is not in the file")
     parted = scaled(step)
     if parted is not None:
         words = f"state {parted.state:,}, trace {parted.trace:,}, fixed {parted.fixed:,}"
@@ -147,8 +148,8 @@ def explain_piece(run: Run, step: Step, segment: Segment) -> tuple[str, ...]:
     elif segment.tokens is None:
         lines.append("tokens unknown: the text alone does not tell what the model pays for it")
     else:
-        size = "" if segment.characters is None else f" for {segment.characters:,} characters"
-        lines.append(f"{segment.tokens:,} tokens{size}; {counter_text(run)}")
+        size = "" if segment.characters is None else f" for {_count(segment.characters, 'character')}"
+        lines.append(f"{_count(segment.tokens, 'token')}{size}; {counter_text(run)}")
     born = _born(step, segment)
     if born is not None:
         lines.append(f"in the prompt since step {_number(run, step.lane, born)}")
@@ -173,7 +174,7 @@ def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
         else:
             lines.append(f"cause: {drop.cause}")
     if drop.tokens is not None:
-        lines.append(f"{drop.tokens:,} tokens; {counter_text(run)}")
+        lines.append(f"{_count(drop.tokens, 'token')}; {counter_text(run)}")
     if drop.count > 1:
         lines.append(f"this row stands for {drop.count} pieces of one step")
     for miss in drop.needs[:LISTED]:
@@ -184,7 +185,7 @@ def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
 
 
 def explain_field(run: Run, step: Step, held: Field) -> tuple[str, ...]:
-    lines = [f"{line(held.name)}: {held.tokens:,} tokens; {counter_text(run)}"]
+    lines = [f"{line(held.name)}: {_count(held.tokens, 'token')}; {counter_text(run)}"]
     if held.segment is None:
         lines.append("held in the state, not in the prompt: neither its line nor its value stands in a message")
     else:
@@ -212,7 +213,7 @@ def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
     for letter, tool, signature in zip("ABCDEF", cycle.tools, cycle.signatures, strict=False):
         lines.append(f"{letter}: {name(tool, 40)}, signature {name(signature, 40)}")
     if cycle.tokens is not None:
-        lines.append(f"{cycle.tokens:,} tokens: the prompts of its {_count(len(cycle.steps), 'step')} together")
+        lines.append(f"{_count(cycle.tokens, 'token')}: the prompts of its {_count(len(cycle.steps), 'step')} together")
     lines.append("it turns still" if cycle.ended_at is None else f"broken at step {cycle.ended_at}")
     return tuple(lines)
 
@@ -220,7 +221,8 @@ def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
 def explain_waiting(run: Run, waiting: Waiting) -> tuple[str, ...]:
     lines = [f"waiting, not a loop: {name(waiting.tool, 40)} asked {_count(waiting.count, 'time')} while something ran"]
     if waiting.tokens is not None:
-        lines.append(f"{waiting.tokens:,} tokens: the prompts of its {_count(len(waiting.steps), 'step')} together")
+        steps = _count(len(waiting.steps), "step")
+        lines.append(f"{_count(waiting.tokens, 'token')}: the prompts of its {steps} together")
     return tuple(lines)
 
 
@@ -234,7 +236,7 @@ def explain_attempt(run: Run, attempt: Attempt) -> tuple[str, ...]:
                  "the result after clock times, durations, process ids and addresses are masked")  # fmt: skip
     lines.append(f"effect {attempt.effect}, outcome {attempt.outcome}")
     if attempt.tokens is not None:
-        lines.append(f"{attempt.tokens:,} tokens: the prompt of its step")
+        lines.append(f"{_count(attempt.tokens, 'token')}: the prompt of its step")
     return tuple(lines)
 
 

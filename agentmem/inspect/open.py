@@ -96,7 +96,10 @@ def choose(target: str, run_id: str | None) -> RunInfo:
     """The one run of a target. Raises Unreadable, NoRuns, SeveralRuns."""
     rows = find([target] if target else [])
     if run_id is not None:
-        named = [row for row in rows if row.id == run_id] or [row for row in rows if row.id.startswith(run_id)]
+        named = (
+            [row for row in rows if row.id == run_id] or [row for row in rows if Path(row.path).stem == run_id]
+            or [row for row in rows if row.id.startswith(run_id)]
+        )  # fmt: skip
         if len(named) != 1:
             ids = ", ".join(row.id for row in (named or rows)[:12])
             raise NoRuns(f"{target}: {'no run' if not named else 'more than one run'} {run_id}; there are {ids}")

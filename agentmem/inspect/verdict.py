@@ -121,7 +121,7 @@ def _goal(lane: Lane) -> Verdict | None:
             first = before
         return Verdict("alarm", "✗", f"the goal is not in the prompt since {first.number}", lane.id, first.n)
     if step.goal == "buried":
-        after = "" if step.tokens_after_goal is None else f", {_thousands(step.tokens_after_goal)} tokens after it"
+        after = "" if step.tokens_after_goal is None else f", {_tokens(step.tokens_after_goal)} after it"
         return Verdict("warning", "~", f"the goal is buried{after}", lane.id, step.n)
     for before in reversed(lane.steps):
         if before.goal == "changed":
@@ -134,7 +134,7 @@ def _fall(run: Run) -> Verdict | None:
         for step in reversed(lane.steps):
             edge = step.boundary
             if edge is not None and edge.kind in _CUT and not edge.recorded and edge.before and edge.after is not None:
-                sizes = f"from {_thousands(edge.before)} to {_thousands(edge.after)} tokens"
+                sizes = f"from {_thousands(edge.before)} to {_tokens(edge.after)}"
                 text = f"the prompt fell {sizes} at {step.number}, nobody recorded why"
                 return Verdict("warning", "▼", text, lane.id, step.n)
     return None
@@ -142,7 +142,7 @@ def _fall(run: Run) -> Verdict | None:
 
 def _cycle(run: Run, cycle: Cycle, level: Level) -> Verdict:
     tools = ", ".join(dict.fromkeys(cycle.tools))
-    cost = "" if cycle.tokens is None else f", {_thousands(cycle.tokens)} tokens"
+    cost = "" if cycle.tokens is None else f", {_tokens(cycle.tokens)}"
     first, last = cycle.steps[0], cycle.steps[-1]
     if cycle.ended_at is None:
         text = f"{tools} in a circle since {first}, {_count(cycle.count, 'time')}{cost}"
@@ -196,6 +196,10 @@ def _signatures(run: Run) -> Iterator[str]:
         for step in lane.steps:
             for attempt in step.attempts:
                 yield attempt.signature
+
+
+def _tokens(number: int) -> str:
+    return f"{_thousands(number)} token{'' if number == 1 else 's'}"
 
 
 def _thousands(tokens: int) -> str:

@@ -10,6 +10,8 @@ from agentmem.ledger.signature import digest, parsed
 MASK = "<~>"
 ERROR_PREFIX_CHARACTERS = 120
 ERROR_PREFIX_LEAST = 20
+_MASKED_LINE = 1_000
+"""Characters of an error line that are masked for its first 120: values and times in it may be long."""
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _YEAR = r"(?:,?\s+(?:19|20)\d\d)?"
 _CLOCK = r":\d\d(?::\d\d(?:[.,]\d+)?)?"
@@ -19,22 +21,23 @@ _UNIT = (
     r"|mins?|minutes?|hrs?|hours?|days?)"
 )
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?!\w)")
-# Each begins with a set of characters, which the engine skips to, and looks behind only then.
-_DIGITS = re.compile(
-    r"[0-9](?<![\w]\d)(?:"
+_UUID_MIDDLE = re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
+"""Begins with one character, which is found much faster than a set of them."""
+_DIGIT = re.compile(r"[0-9]")
+# One pass for all of them. It begins with a set of characters, which the engine skips to, and looks behind only then;
+# what follows a number is taken in once (`*+` gives nothing back), because most numbers are no times.
+_TIMES = re.compile(
+    r"[0-9PpJjFMASONDTW](?<!\w\w)(?:(?<=[0-9])(?:"
     r"(?<=0)[xX][0-9a-fA-F]{4,16}"
     rf"|\d{{3}}[-/]\d\d?[-/]\d\d?(?:[T ]\d\d?{_CLOCK}{_ZONE})?"
-    r"|\d?/\d\d?/\d{2,4}"
-    rf"|\d?\s{_MONTH}{_YEAR}"
-    rf"|\d?{_CLOCK}(?:\s?[AaPp][Mm])?{_ZONE}"
-    r"|\d*(?:\.\d+)?[dhm]\s?(?:\d+(?:\.\d+)?[dhms]\s?){0,3}(?<=\ds)"
-    r"|\d*h\s?\d+m"
-    rf"|\d*(?:[.,]\d+)?\s?{_UNIT}"
+    r"|\d?(?:/\d\d?/\d{2,4}"
+    rf"|\s(?>{_MONTH})(?!\s+\d\d?(?!\w)){_YEAR}"
+    rf"|{_CLOCK}(?:\s?[AaPp][Mm])?{_ZONE})"
+    r"|\d*+(?:(?:\.\d++)?[dhm]\s?(?:\d+(?:\.\d+)?[dhms]\s?){0,3}(?<=\ds)"
+    r"|h\s?\d+m"
+    rf"|(?:[.,]\d++)?\s?(?=[numshdµμ]){_UNIT})"
     r")(?!\w)"
-)
-_WORDS = re.compile(
-    r"[PpJjFMASONDTW](?<!\w\w)(?:"
-    r"(?:(?<=[Pp])(?:[Ii][Dd]s?|[Pp][Ii][Dd]|rocess(?: id| ID)?)|(?<=[Jj])ob)(?!\w)\s?[:=#]?\s?\(?\d+"
+    r"|(?<=[PpJj])(?:(?:(?<=[Pp])(?:[Ii][Dd]s?|[Pp][Ii][Dd]|rocess(?: id| ID)?)|(?<=[Jj])ob)(?!\w)\s?[:=#]?\s?\(?\d+)"
     r"|(?:(?<=M)on|(?<=T)ue|(?<=W)ed|(?<=T)hu|(?<=F)ri|(?<=S)at|(?<=S)un)[a-z]{0,6},?\s+"
     rf"(?:\d\d?\s+{_MONTH}|{_MONTH}\s+\d\d?){_YEAR}(?!\w)"
     r"|(?:(?<=J)an|(?<=F)eb|(?<=M)ar|(?<=A)pr|(?<=M)ay|(?<=J)un|(?<=J)ul|(?<=A)ug|(?<=S)ep|(?<=O)ct|(?<=N)ov|(?<=D)ec)"
@@ -74,6 +77,10 @@ _LEADING = re.compile(
 _LONG_WAIT = 600
 _ALONE = 200
 _HEAD = 20_000
+_MOST_KNOWN = 4_096
+_known: dict[str, str] = {}
+"""Digest of a text -> its key: agents that wait or go in circles get the same results again and again."""
+_LONGEST_LINE = 2_000
 _SIGNS = ("running", "progress", "pending", "no new output", "no output yet", "not ", "still")
 
 
@@ -83,21 +90,34 @@ def mask(text: str) -> str:
     Plain numbers stay, so that `10 %` and `20 %` are two results. Drawn rules (`=====`) are cut to one length, because
     programs pad them to a column behind a duration.
     """
-    if text.count("-") >= 4:
+    if _DIGIT.search(text) is None and text.count("-") < 4:
+        return _ruled(text).strip()
+    if text.count("-") >= 4 and _UUID_MIDDLE.search(text) is not None:
         text = _UUID.sub(MASK, text)
-    text = _DIGITS.sub(MASK, _WORDS.sub(MASK, text))
+    text = _TIMES.sub(MASK, text)
     if text[:1] == "[" or "\n[" in text:
         text = _JOBS.sub(MASK, text)
-    if any(map(text.__contains__, _RULES)):
-        text = _RULER.sub(r"\1\1\1", text)
-    return text.strip()
+    return _ruled(text).strip()
+
+
+def _ruled(text: str) -> str:
+    return _RULER.sub(r"\1\1\1", text) if any(map(text.__contains__, _RULES)) else text
 
 
 def result_key(text: str) -> str:
     """16 hex digits of the masked result. Of more than 128 Ki characters only the ends are masked."""
+    whole = digest(text)
+    known = _known.get(whole)
+    if known is not None:
+        return known
     if len(text) > 2 * _ENDS:
-        return digest(f"{mask(text[:_ENDS])}\0{text[_ENDS:-_ENDS]}\0{mask(text[-_ENDS:])}")
-    return digest(mask(text))
+        key = digest(f"{mask(text[:_ENDS])}\0{text[_ENDS:-_ENDS]}\0{mask(text[-_ENDS:])}")
+    else:
+        key = digest(mask(text))
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[whole] = key
+    return key
 
 
 def error_line(text: str) -> str:
@@ -110,7 +130,7 @@ def error_line(text: str) -> str:
             if not line.startswith((" ", "<", "\t")):
                 return line.strip()
     for line in lines:
-        if not line.lstrip().startswith("<") and _ERROR_WORD.search(line):
+        if not line.lstrip().startswith("<") and _ERROR_WORD.search(line, 0, _LONGEST_LINE):
             return line.strip()
     return next((line.strip() for line in lines if not line.lstrip().startswith("<")), lines[0].strip())
 
@@ -166,7 +186,7 @@ def error_prefix(error: str, arguments: str) -> str | None:
 
     None if fewer than 20 characters remain beside the masks: too little to call two errors one.
     """
-    line = mask(error_line(error)[:2000])
+    line = mask(error_line(error)[:_MASKED_LINE])
     found = {value for value in _values(parsed(arguments)) if value.strip() and len(value) <= 500 and value in line}
     for value in sorted(found, key=lambda text: (-len(text), text)):
         if value not in MASK:

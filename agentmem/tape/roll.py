@@ -80,6 +80,8 @@ class Tape:
         self._heads: list[str | None] = []
         self._where: list[Where | None] = []
         self._characters = array("q")
+        self.frames: set[int] = set()
+        """Pieces that are the words between the fields of a rendered state."""
         self._extra: dict[int, tuple[str | None, int | None, str | None, str | None]] = {}
         self._counted: dict[int, int] = {}
         self.live: list[int] = []
@@ -128,6 +130,8 @@ class Tape:
         extra = (piece.call_id, piece.stub_of, piece.field, piece.tool)
         if extra != _NOTHING:
             self._extra[ident] = extra
+            if extra[2] == FRAME:
+                self.frames.add(ident)
         return ident
 
     def segment(self, ident: int) -> Segment:

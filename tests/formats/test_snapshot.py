@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.formats import Options, recognise
+from agentmem.formats import Options, recognise, source
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.messages import Message, split
 from agentmem.formats.source import NotYet, Unreadable
@@ -122,6 +122,74 @@ def test_half_a_file_keeps_the_last_good_value_and_says_that_it_is_being_written
     assert (len(reader.draft.main.steps), reader.draft.notice) == (4, None)
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", "empty"), (bytes(range(1, 256)) * 9, "not JSON at character 0"), (b"{", "half written")],
+)
+def test_a_file_that_stays_unreadable_says_why_and_names_its_last_good_step(
+    tmp_path: Path, content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a: b.json"
+    reader = opened(path, loop(3))
+    path.write_bytes(content)
+    assert reader.refresh() and reader.draft.notice == "being written"
+    assert not reader.refresh()
+    monkeypatch.setattr(source, "UNREADABLE_SECONDS", 0.0)
+    assert reader.refresh()
+    notice = reader.draft.notice
+    assert notice is not None and notice.startswith(f"not readable: {reason}"), notice
+    assert notice.endswith(", last good version step 3")
+    assert not reader.refresh(), "it is said once"
+    again(reader, path, loop(4))
+    assert [reader.draft.notice, len(reader.draft.main.steps)] == [None, 4]
+
+
+def test_a_whole_file_that_is_nested_too_deep_is_not_half_written(tmp_path: Path) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    messages = json.dumps([user("go"), said("ok")])
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"step": 1, "notes": "", "messages": {messages}, "extra": {deep}}}')
+    draft = opened(path).draft
+    assert [problem.what for problem in draft.problems] == ["nested too deep: the parts that are not were read"]
+    assert [step.own for step in draft.main.steps] == [1]
+    path.write_text(f'{{"step": 1, "notes": "", "messages": {deep}}}')
+    with pytest.raises(Unreadable, match="no message in its list of 1"):
+        opened(path)
+    path.write_text(f'{{"step": 1, "notes": "", "messages": {deep[:-1]}')
+    with pytest.raises(NotYet, match="half written"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (-5, "-5 is below zero"), ("-5", "'-5' is below zero"), (10**30, "too large for a count of steps"),
+        (1_796_000_000, "too large for a count of steps"), ([1], "[1] is no whole number"),
+        (2.5, "2.5 is no whole number"), (0, "0 with 2 model calls in the file"),
+    ],
+)  # fmt: skip
+def test_a_step_that_counts_no_steps_is_not_used_and_the_reason_is_said(
+    tmp_path: Path, step: object, reason: str
+) -> None:
+    draft = opened(tmp_path / "a.json", {**loop(2), "step": step}).draft
+    assert [one.own for one in draft.main.steps] == [None, None] and not draft.gaps
+    (problem,) = draft.problems
+    assert problem.what.startswith("the file's own step numbers are not used: ") and reason in problem.what
+
+
+def test_a_step_that_comes_again_ends_the_use_of_its_numbers_and_of_the_gaps_told_by_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    reader = opened(path, loop(2))
+    again(reader, path, {**loop(4), "step": 9})
+    assert len(reader.draft.gaps) == 1
+    again(reader, path, {**loop(5), "step": 9})
+    again(reader, path, {**loop(6), "step": 9})
+    assert [problem.what for problem in reader.draft.problems] == [
+        "the file's own step numbers are not used: 9 came again with 1 model call more"
+    ]
+    assert not reader.draft.gaps and {step.gap for step in reader.draft.main.steps} == {0}
+
+
 def test_a_file_that_is_gone_and_comes_back_keeps_its_steps(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     reader = opened(path, loop(3))
@@ -129,7 +197,7 @@ def test_a_file_that_is_gone_and_comes_back_keeps_its_steps(tmp_path: Path) -> N
     reader.refresh()
     assert (reader.draft.notice, len(reader.draft.main.steps)) == ("no such file", 3)
     again(reader, path, loop(4))
-    assert (reader.draft.notice, len(reader.draft.main.steps)) == (None, 4)
+    assert [reader.draft.notice, len(reader.draft.main.steps)] == [None, 4]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +263,7 @@ def test_a_list_that_becomes_no_list_keeps_what_was_seen_and_says_so(
     assert reader.draft.notice is not None and words in reader.draft.notice
     assert "last good version step 3" in reader.draft.notice and len(reader.draft.main.steps) == 3
     again(reader, path, loop(4))
-    assert (reader.draft.notice, [step.own for step in reader.draft.main.steps]) == (None, [1, 2, 3, 4])
+    assert [reader.draft.notice, *(step.own for step in reader.draft.main.steps)] == [None, 1, 2, 3, 4]
 
 
 def test_a_list_that_has_yet_to_begin_is_no_trouble(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_reported_and_counted_tokens_are_kept_apart_and_what_is_unaccounted_is_s
 def test_what_is_unknown_is_said_and_never_a_zero() -> None:
     run = plain_run(2, unknown=("system prompt",))
     text = said(explain_prompt(run, run.main.steps[1]))
-    assert "fixed unknown" in text and "not counted: 1 pieces" in text
+    assert "fixed unknown" in text and "not counted: 1 piece whose" in text
     assert "window: unknown" in text and "not in this file: system prompt" in text
 
 

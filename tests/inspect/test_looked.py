@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentmem.formats import formats
-from agentmem.inspect.looked import HERE, HOMES, looked
+from agentmem.inspect.watch.looked import HERE, HOMES, looked
 
 
 def test_every_agent_whose_runs_are_looked_for_is_named() -> None:

@@ -58,6 +58,14 @@ class Seen:
             await self.pilot.pause(0.02)
         raise AssertionError(f"{words!r} does not appear on:\n{self.text}")
 
+    async def said(self, words: str) -> None:
+        """Wait until the words stand there, wherever their rows break."""
+        for _ in range(400):
+            if words in " ".join(self.text.split()):
+                return
+            await self.pilot.pause(0.02)
+        raise AssertionError(f"{words!r} is not said on:\n{self.text}")
+
     async def row(self, *words: str) -> str:
         """The first row that holds all the words, as soon as there is one."""
         for _ in range(400):

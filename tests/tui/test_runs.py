@@ -61,6 +61,15 @@ async def test_typing_filters_the_list_of_runs_and_escape_takes_it_back() -> Non
         await seen.until("31 of 31")
 
 
+async def test_the_list_tells_alarms_and_share_of_the_window_of_runs_that_were_open() -> None:
+    """You should see them beside the run that is open, and nothing beside one that never was."""
+    async with inspecting(story(), calm()) as seen:
+        await seen.press("R")
+        row = await seen.row("fix-parser", "64%", "▲1", "↻1")
+        assert row.startswith("▌")
+        assert "%" not in await seen.row(" calm ")
+
+
 async def test_a_list_that_changes_keeps_the_cursor_on_its_run() -> None:
     """You should see the cursor on the same run, though another has come before it."""
     async with inspecting(story(), calm()) as seen:

@@ -82,7 +82,7 @@ def test_a_run_that_appears_later_opens_by_itself(folder: Path) -> None:
     try:
         terminal.until("No runs found here.")
         write_run(folder)
-        terminal.until("hostile", 10)
+        terminal.until("hostile", 40)  # a run that comes before the file events do is found by the next look
         assert terminal.end() == 0
     finally:
         terminal.close()

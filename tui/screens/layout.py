@@ -29,7 +29,7 @@ def layout(width: int, height: int, alone: bool = False) -> Layout:
     tall = height >= 36
     bars, lifelines = (2, 3) if tall else (1, 2)
     single = width < 100 or alone
-    steps = 72 if width >= 140 else 60 if width >= 120 else 46
+    steps = 72 + max(0, width - 150) // 3 if width >= 140 else 60 if width >= 120 else 46
     rest = height - 3 - bars - 1 - lifelines - int(tall)
     drawer = 0 if single else max(4, int(rest * 0.4))
     return Layout(width < SMALLEST[0] or height < SMALLEST[1], single, bars, lifelines, tall, steps, drawer)

@@ -80,7 +80,8 @@ class Notice(Rows):
     def _lines(self, width: int) -> list[Line]:
         lines = empty_lines(self.looked, width)
         if self._sentence:
-            lines.insert(2, Line((Span(f"  ! {text(self._sentence)}", "text-warning"),)))
+            lines[1] = Line((Span("  No run can be shown.", bold=True),))
+            lines[2:2] = [Line(()), Line((Span(f"  ! {text(self._sentence)}", "text-warning"),))]
         return lines
 
     def line(self, index: int, width: int) -> Line:

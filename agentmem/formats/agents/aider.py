@@ -16,18 +16,21 @@ from pathlib import Path
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.outcome import judge
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.peek import status_of
 from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
-from agentmem.model import Kind, RunInfo, Usage, Where
+from agentmem.model import RunInfo, Usage, Where
 from agentmem.tape import Piece
 from agentmem.tokens import counter
 
 _START = b"# aider chat started at "
+_FENCE = b"```"
 _TOKENS = re.compile(r"Tokens: ([\d.,]+[kM]?) sent(?:, ([\d.,]+[kM]?) cache write)?(?:, ([\d.,]+[kM]?) cache hit)?"
                      r"(?:, ([\d.,]+[kM]?) received)?\.?(?: Cost: \$([\d.]+) message)?")  # fmt: skip
 _MODEL = re.compile(r"(?:Main model|Model|Models): (\S+)")
 _FAILED = re.compile(
     r"The LLM did not conform|Only \d+ reflections allowed|litellm\.\w*Error|has hit a token limit|Retrying in"
 )
+_ADDED = re.compile(r"output to the chat\?.*: *y(?:es)?\s*\Z", re.MULTILINE | re.IGNORECASE)
 _COMMAND = re.compile(r"\s*/[a-z-]+(?:\s|\Z)")
 
 
@@ -39,6 +42,8 @@ class _Block:
     offset: int
     line: int
     end: int
+    fenced: bool = False
+    """A code block is open, in which a quoted line is the answer's."""
 
 
 def number(text: str | None) -> int | None:
@@ -53,19 +58,22 @@ def number(text: str | None) -> int | None:
 
 
 def sort_of(line: bytes) -> str:
+    """What a line is, where no code block is open."""
     if line.startswith(_START):
         return "start"
     if line.startswith(b"#### "):
         return "user"
-    return "tool" if line.startswith(b">") else "blank" if not line.strip() else "assistant"
+    return "tool" if line.startswith(b"> ") or line == b">" else "blank" if not line.strip() else "assistant"
 
 
 def text_of(data: bytes) -> str:
-    """The text of a block from its bytes: without the marks of its lines."""
-    lines = []
-    for line in data.decode("utf-8", "replace").split("\n"):
-        lines.append(line.removeprefix("#### ").removeprefix("> ").rstrip("\r ") if line[:1] in "#>" else line.rstrip())
-    return "\n".join(lines).strip("\n")
+    """The text of a block from its bytes, without the marks of its lines if all of them have one."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    for mark in ("####", ">"):
+        if all(line.startswith(mark) for line in lines if line.strip()):
+            lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+            break
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
 class AiderReader:
@@ -131,12 +139,16 @@ class AiderReader:
         if self._options.run_id not in (None, str(self._chat)):
             return
         block = self._block
+        if block is not None and block.sort == "assistant" and block.fenced and sort == "tool":
+            sort = "tool" if record.data.startswith(b"> Tokens: ") else "assistant"
         if sort == "blank" or (block is not None and block.sort == sort):
             if block is not None and sort != "blank":
                 block.end = record.offset + len(record.data)
+                block.fenced ^= record.data.startswith(_FENCE)
             return
         self._flush()
-        self._block = _Block(sort, record.offset, record.line, record.offset + len(record.data))
+        fenced = record.data.startswith(_FENCE)
+        self._block = _Block(sort, record.offset, record.line, record.offset + len(record.data), fenced)
 
     def _begin(self, record: Record) -> None:
         chat = self._chat + 1
@@ -183,12 +195,13 @@ class AiderReader:
                 float(cost) if cost and cost.count(".") < 2 else None, "tokens sent, as printed (rounded)", "history",
             )  # fmt: skip
             lane.touch(lane.steps[-1])
-        if lane.steps:
-            failed = _FAILED.search(text) is not None or judge(text)[0] == "error"
-            kind: Kind = "error" if failed else "other"
+            self._turn = False
+        if lane.steps and _FAILED.search(text):
             ended = lane.answered
-            lane.reply(Piece(kind, text, where), stays=False)
+            lane.reply(Piece("error", text, where), stays=False)
             lane.answered = ended
+        elif _ADDED.search(text):
+            lane.append(Piece("error" if judge(text)[0] == "error" else "result", text, where))
 
 
 def _time(line: bytes) -> float | None:
@@ -224,8 +237,8 @@ def runs(path: Path) -> Iterable[RunInfo]:
     for index, (began, goal) in enumerate(found):
         newest = index == len(found) - 1
         yield RunInfo(
-            str(index + 1), str(path), "aider", at if newest else began, "unknown" if newest else "ended", goal=goal,
-            agent="aider",
+            str(index + 1), str(path), "aider", at if newest else began, status_of(at) if newest else "ended", None,
+            goal, "aider",
         )  # fmt: skip
 
 

@@ -192,6 +192,8 @@ class MiniReader(WholeReader):
             lane.declared.append(Declared(name, "shortened", kind="result", record=record, stub=ident))
             return
         text = str(value["extra"]["raw_output"])[cut[0] : cut[1]]
+        if not text:
+            return
         gone = lane.tape.add(Piece("result", text, where_of(item, _ELIDED), tool="bash", stub_of=None))
         lane.declared.append(
             Declared(
@@ -255,7 +257,7 @@ def elided(value: Mapping[str, Any]) -> tuple[int, int] | None:
         return None
     before, after = content[: marker.start()], content[marker.end() :]
     head = _longest(len(raw), lambda size: raw[:size] in before)
-    tail = _longest(len(raw) - head, lambda size: raw[len(raw) - size :] in after)
+    tail = _longest(len(raw), lambda size: raw[len(raw) - size :] in after)
     kept = len(raw) - int(marker.group(1))
     # A newline of the output at the cut looks like the one that the template puts there.
     if kept < 0 or head + tail < kept:

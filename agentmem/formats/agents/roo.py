@@ -51,7 +51,9 @@ class RooReader(WholeReader):
         self._events: dict[str, Event] = {}
         self._requests: list[tuple[float, Usage]] = []
         self._waiting: list[int] = []
-        self._summary: int | None = None
+        self._summarised = False
+        self._calls: set[str] = set()
+        """Ids of the calls made since the newest summary."""
         self._ui_goal: str | None = None
         self._ended: str | None = None
         self.draft.agent = "roo"
@@ -126,8 +128,11 @@ class RooReader(WholeReader):
         if role == "assistant":
             self._apply(at, everything=False, index=index)
             feed.answer(value, item, at, self._usage(at), self.draft.model)
+            self._calls.update(call.call_id for call in feed.lane.steps[-1].calls if call.call_id is not None)
         elif role == "user":
             feed.hear(value, item, at)
+            if self._summarised:
+                self._orphans(feed.pieces[-1])
         else:
             feed.skip()
 
@@ -162,7 +167,10 @@ class RooReader(WholeReader):
             why = f"{parent} hides {len(hidden)} messages"
             lane.boundary = Boundary("compaction" if summary else "trim", True, was, now, why)
         if summary:
-            self._orphans()
+            self._summarised = True
+            segments = map(lane.tape.segment, lane.tape.live)
+            self._calls = {seg.call_id for seg in segments if seg.kind == "call" and seg.call_id is not None}
+            self._orphans(list(lane.tape.live))
 
     def _put_back(self, marker: int) -> None:
         """A marker that came into force later than its place in the list: it stands where it is."""
@@ -171,17 +179,18 @@ class RooReader(WholeReader):
         position = next((place for place, ident in enumerate(live) if ident in after), len(live))
         feed.lane.splice(position, 0, feed.pieces[marker])
 
-    def _orphans(self) -> None:
+    def _orphans(self, among: list[int]) -> None:
         """Results whose calls stand before a summary are not sent."""
-        tape = self._feed_.lane.tape
-        calls = set()
-        for ident in tape.live:
+        tape, orphans = self._feed_.lane.tape, set()
+        for ident in among:
             seg = tape.segment(ident)
-            if seg.kind == "call" and seg.call_id is not None:
-                calls.add(seg.call_id)
-        for position in range(len(tape.live) - 1, -1, -1):
-            seg = tape.segment(tape.live[position])
-            if seg.kind in ("result", "error") and seg.call_id is not None and seg.call_id not in calls:
+            if seg.kind in ("result", "error") and seg.call_id is not None and seg.call_id not in self._calls:
+                orphans.add(ident)
+        position = len(tape.live)
+        while orphans and position > 0:
+            position -= 1
+            if tape.live[position] in orphans:
+                orphans.remove(tape.live[position])
                 self._feed_.lane.splice(position, 1)
 
     def _usage(self, at: float | None) -> Usage | None:

@@ -66,6 +66,10 @@ class Feed:
         steps = self.draft.main.steps
         return (steps[-1].own or steps[-1].n) if steps else None
 
+    def short(self, rest: Mapping[str, Any], fresh: Sequence[Item]) -> bool:
+        """Whether more model calls were made than the new messages can hold, by the file's own count."""
+        return self._numbering.calls(rest.get("step")) > len(fresh)
+
     def restarts(self, rest: Mapping[str, Any]) -> bool:
         """Whether it is a new run in the same file: another goal, and the count starts again."""
         draft = self.draft
@@ -88,7 +92,10 @@ class Feed:
         if draft.synthetic or (not lane.steps and fields and not fresh and not stands):
             self._state_only(fields, at)
         else:
-            self._list.update(fresh, keep=stands, fields=fields, on_step=lambda step, _: self._on_step(step, fields))
+            self._list.update(
+                fresh, keep=stands, fields=fields, on_step=lambda step, _: self._on_step(step, fields),
+                calls=self._numbering.calls(rest.get("step")),
+            )
         self._numbering.number(lane.steps[before:], rest.get("step"))
         if lane.steps and not draft.synthetic:
             last = lane.steps[-1]

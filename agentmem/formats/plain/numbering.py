@@ -28,6 +28,11 @@ class Numbering:
         """Whether the count starts again."""
         return number is not None and self.last is not None and number < self.last and number <= 1
 
+    def calls(self, given: object) -> int:
+        """How many model calls were made since the last version, by the file's own count; 0 where that is not known."""
+        number = None if self._off or self.last is None else integer(given)
+        return number - self.last if number is not None and self.last is not None and number <= MOST else 0
+
     def number(self, new: Sequence[StepDraft], given: object) -> None:
         """Give the new steps of a version their own numbers, `given` being what the version says; note gaps."""
         if given is None or self._off:

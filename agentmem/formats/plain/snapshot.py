@@ -61,7 +61,6 @@ class SnapshotReader:
         self.draft = draft
         self._known: set[int] = set()
         self._restored = False
-        self._last_rest: bytes | None = None
         self._parser = Parser(self._path, draft.problem)
         self._feed = Feed(draft, self._stored, self._parser.may_hold)
 
@@ -96,7 +95,7 @@ class SnapshotReader:
         """The version that stands in the file. Raises NotYet, Unreadable."""
         data = self._file.read()
         parsed = self._parser.parse(data)
-        if parsed.stands and self._feed.restarts(parsed.rest):
+        if parsed.stands and (self._feed.restarts(parsed.rest) or self._feed.short(parsed.rest, parsed.fresh)):
             parsed = self._parser.parse(data, all_of_it=True)
         if not parsed.stands and (why := nothing_in(parsed.rest, parsed.fresh, parsed.instead)) is not None:
             self._parser.forget()
@@ -150,13 +149,9 @@ class SnapshotReader:
         return None if data is None else extract_message(data, where.part)
 
     def _keep(self, rest: dict[str, Any], fresh: list[Item], at: float) -> None:
-        body = encode(rest)
         new = {item.key: item.data for item in fresh if item.key not in self._known}
-        if not new and body == self._last_rest:
-            return
-        self._last_rest = body
         self._known.update(new)
-        self.keeper.keep(self._path, Version(at, tuple(self._feed.keys), body), new)
+        self.keeper.keep(self._path, Version(at, tuple(self._feed.keys), encode(rest)), new)
 
 
 def recognise(path: Path, head: bytes) -> bool:

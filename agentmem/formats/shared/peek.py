@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,18 @@ from typing import Any
 from agentmem.formats.loose import decode
 from agentmem.formats.shared import whole
 from agentmem.formats.source import NotYet, Unreadable, read_at
+from agentmem.model import RunStatus
 
 PEEK_BYTES = 65536
+LIVE_SECONDS = 600.0
+"""A run written so lately is taken for live until it says that it ended."""
+
+
+def status_of(at: float | None) -> RunStatus:
+    """Live or stale, by when it was last written."""
+    if at is None:
+        return "unknown"
+    return "live" if time.time() - at < LIVE_SECONDS else "stale"
 
 
 def head_and_tail(path: Path, size: int = PEEK_BYTES) -> tuple[bytes, bytes]:

@@ -22,6 +22,7 @@ MAGIC = b"SQLite format 3\0"
 _BUSY_SECONDS = 1.0
 _READ_SECONDS = 2.0
 _STEPS = 10_000
+_TABLES = 1_000
 _ALLOWED = frozenset({
     sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
 })  # fmt: skip
@@ -132,10 +133,14 @@ def tables(path: Path) -> dict[str, frozenset[str]]:
     """Tables with their columns. Raises Unreadable, Busy."""
     found: dict[str, frozenset[str]] = {}
     with Database(path).read() as connection:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name").fetchmany(_TABLES)
         for (name,) in names:
-            rows = connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
-            found[str(name)] = frozenset(str(row[0]) for row in rows)
+            quoted = str(name).replace('"', '""')
+            try:
+                about = connection.execute(f'SELECT * FROM "{quoted}" LIMIT 0').description
+            except sqlite3.OperationalError:
+                continue  # a virtual table of a module that is not here
+            found[str(name)] = frozenset(str(column[0]) for column in about)
     return found
 
 

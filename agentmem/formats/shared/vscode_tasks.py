@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentmem.formats.loose import decode
 from agentmem.formats.messages import arguments_text
 from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.source import Unreadable, read_at
@@ -18,6 +19,7 @@ from agentmem.model import Field, TokenCounter
 
 HISTORY = "api_conversation_history.json"
 UI = "ui_messages.json"
+ITEM = "history_item.json"
 _HEAD = 65536
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _MOST_TASKS = 2000
@@ -118,7 +120,13 @@ def places_of(folder: Path, extensions: Iterable[str], more: Iterable[Path] = ()
 
 
 def _works_in(history: Path, folder: Path) -> bool:
-    """Whether the first request of a task names this folder as the place to work in."""
+    """Whether the item beside a task, or its first request, names this folder as the place to work in."""
+    try:
+        item = decode(read_at(history.with_name(ITEM), 0, _HEAD))
+        if isinstance(item, Mapping) and isinstance(item.get("workspace"), str):
+            return bool(item["workspace"].rstrip("/") == str(folder))
+    except (Unreadable, OSError, ValueError):
+        pass  # not every agent keeps one: the request tells
     try:
         head = read_at(history, 0, _HEAD)
     except (Unreadable, OSError):

@@ -136,7 +136,9 @@ def _located(raws: Iterable[msgspec.Raw], text: bytes, base: int, at: int) -> It
     """Bytes and place of values that stand one after the other in `text`."""
     for raw in raws:
         data = bytes(raw)
-        place = text.find(data, at)
+        while text[at] in _BETWEEN:
+            at += 1
+        place = at if text.startswith(data, at) else text.find(data, at)
         if place < 0:  # A key that is given twice: its last value came first.
             place = max(0, text.find(data))
         yield data, base + place

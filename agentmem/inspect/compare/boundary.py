@@ -60,7 +60,8 @@ def boundary_of(
         summary = next((ident for ident in came if tape.kinds[ident] == _SUMMARY), None)
         if summary is not None:
             opaque = tape.segment(summary).head is None
-            return Boundary("compaction", True, *told, f"a summary stands in the place of {len(left)} pieces", opaque)
+            pieces = f"{len(left)} piece{'' if len(left) == 1 else 's'}"
+            return Boundary("compaction", True, *told, f"a summary stands in the place of {pieces}", opaque)
     if gap:
         return None
     if last is not None and now is not None and was is not None and is_ is not None and is_ < was * (1 - FALL):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Literal
 
-from agentmem.inspect.compare.things import LARGEST, Things, sort_of, tokens_in
-from agentmem.inspect.compare.words import words
+from agentmem.inspect.compare.things import LARGEST, Things, merely_read, sort_of, tokens_in
+from agentmem.inspect.compare.words import stands, words
 from agentmem.model import KINDS, Boundary, Lost, Survival, TokenCounter
 from agentmem.tape import Tape
 
@@ -29,6 +30,11 @@ _MOST_CHANGED = 20
 _MOST_NEAR = 200
 _LONG_ENOUGH = 8
 _SHORTEST_CHANGED = 4
+_READ_FOR_CHANGED = 300_000
+"""Characters of what was merely read, the newest first, in which the first forms of changed things are looked for."""
+_READ_START, _READ_END = 4_000, 2_000
+"""Of one piece of it so much from its start and its end."""
+_SORTS: tuple[LostKind, ...] = ("identifiers", "paths", "numbers")
 
 
 def survival(
@@ -54,7 +60,11 @@ def survival(
         return Survival(lane, n, step, boundary, kept, tuple(lost), ())
     had, prose = Things(), []
     spent = 0
+    unread: list[int] = []
     for ident in left:
+        if merely_read(KINDS[tape.kinds[ident]], tape.segment(ident).characters):
+            unread.append(ident)
+            continue
         body = text(ident)
         if body is None or spent > LARGEST:
             continue
@@ -85,7 +95,8 @@ def survival(
         if body and body.rstrip(".! ") not in told and not _said(body[:_PROSE_CHARACTERS], new_words)
     ]  # fmt: skip
     lost.extend(Lost("prose", body[:_PROSE_CHARACTERS], count(body)) for body in unsaid[:_PROSE])
-    return Survival(lane, n, step, boundary, kept, tuple(lost), _changed(had, have, fresh))
+    changed = _changed(had, have, fresh, lambda: chain(reversed(had.read), map(text, reversed(unread))))
+    return Survival(lane, n, step, boundary, kept, tuple(lost), changed)
 
 
 def words_of(text: str) -> set[str]:
@@ -106,35 +117,86 @@ def _said(sentence: str, new_words: set[str]) -> bool:
     return bool(had) and len(had & new_words) >= _SAME * len(had)
 
 
-def _changed(had: Things, have: set[str], fresh: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """(from, to): identifiers, paths and numbers that came out in the new pieces changed by a character or two."""
-    said = {token: sort for token in tokens_in("\n".join(fresh)) if (sort := sort_of(token)) is not None}
-    out: list[tuple[str, str]] = []
-    for kind in ("identifiers", "paths", "numbers"):
-        old: dict[str, int] = getattr(had, kind)
-        read = [item for item, sort in had.read.items() if sort == kind and item not in old]
-        known = {*old, *read}
-        by_shape: dict[tuple[int, str], list[str]] = {}
-        for item in (*old, *read):
-            if item not in have and len(item) >= _SHORTEST_CHANGED:
-                for shape in {item[:2], item[-2:]}:
-                    by_shape.setdefault((len(item), shape), []).append(item)
-        for item in sorted(item for item, sort in said.items() if sort == kind):
-            if item in known or len(item) < _SHORTEST_CHANGED or len(out) >= _MOST_CHANGED:
+def _changed(
+    had: Things, have: set[str], fresh: Sequence[str], read: Callable[[], Iterable[str | None]]
+) -> tuple[tuple[str, str], ...]:
+    """(from, to): identifiers, paths and numbers that came out in the new pieces changed by a character or two.
+
+    `read` gives the texts that were merely read, the newest first. Most of what a summary says was named before; only
+    for the rest is any of them looked at.
+    """
+    said: dict[str, LostKind] = {}
+    for token in sorted(tokens_in("\n".join(fresh))):
+        sort = sort_of(token) if len(token) >= _SHORTEST_CHANGED else None
+        for kind in _SORTS:
+            if sort == kind and token not in getattr(had, kind):
+                said[token] = kind
+    if not said:
+        return ()
+    near_of = _Near(have)
+    for kind in _SORTS:
+        near_of.add(getattr(had, kind), kind)
+    found = {item: old for item, kind in said.items() if (old := near_of.nearest(item, kind)) is not None}
+    rest = {item: kind for item, kind in said.items() if item not in found}
+    if rest:
+        near_of = _Near(have, rest)
+        budget = _READ_FOR_CHANGED
+        for body in read():
+            if budget <= 0:
+                break
+            if body is not None:
+                part = body if len(body) <= _READ_START + _READ_END else f"{body[:_READ_START]}\n{body[-_READ_END:]}"
+                budget -= len(part)
+                near_of.add(tokens_in(part))
+        found.update((item, old) for item, kind in rest.items() if (old := near_of.nearest(item, kind)) is not None)
+    _stood_before(found, read)
+    order = sorted(found, key=lambda item: (_SORTS.index(said[item]), item))
+    return tuple((found[item], item) for item in order[:_MOST_CHANGED])
+
+
+def _stood_before(found: dict[str, str], read: Callable[[], Iterable[str | None]]) -> None:
+    """Take out what stood in a text that was read just as it is said now: it was not changed on the way."""
+    budget = LARGEST
+    if found:
+        for body in read():
+            if body is None or not found or budget <= 0:
                 continue
-            near = _nearest(item, by_shape, kind)
-            if near is not None:
-                out.append((near, item))
-    return tuple(out)
+            budget -= len(body)
+            for item in [item for item in found if stands(item, body)]:
+                del found[item]
 
 
-def _nearest(item: str, by_shape: dict[tuple[int, str], list[str]], kind: str) -> str | None:
-    for change in (0, -1, 1):
-        for shape in (item[:2], item[-2:]):
-            for other in by_shape.get((len(item) + change, shape), ())[:_MOST_NEAR]:
-                if is_variant(other, item, kind):
-                    return other
-    return None
+class _Near:
+    """Things that do not stand any more, by length and by their first and last two characters."""
+
+    def __init__(self, have: set[str], wanted: Iterable[str] | None = None) -> None:
+        """`wanted`: only what may be near to one of these is taken in."""
+        self._have = have
+        self._by_shape: dict[tuple[int, str], list[str]] = {}
+        self._shapes = None if wanted is None else {
+            (len(item) + change, shape) for item in wanted for change in (0, -1, 1) for shape in (item[:2], item[-2:])
+        }  # fmt: skip
+
+    def add(self, items: Iterable[str], kind: str | None = None) -> None:
+        wanted = self._shapes
+        for item in items:
+            size = len(item)
+            if size < _SHORTEST_CHANGED:
+                continue
+            shapes = [(size, item[:2])] if item[:2] == item[-2:] else [(size, item[:2]), (size, item[-2:])]
+            if wanted is not None:
+                shapes = [shape for shape in shapes if shape in wanted]
+            if shapes and item not in self._have and (kind is not None or sort_of(item) is not None):
+                for shape in shapes:
+                    self._by_shape.setdefault(shape, []).append(item)
+
+    def nearest(self, item: str, kind: str) -> str | None:
+        for change in (0, -1, 1):
+            for shape in (item[:2], item[-2:]):
+                for other in self._by_shape.get((len(item) + change, shape), ())[:_MOST_NEAR]:
+                    if sort_of(other) == kind and is_variant(other, item, kind):
+                        return other
+        return None
 
 
 def is_variant(old: str, new: str, kind: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 
@@ -73,6 +74,11 @@ _AMOUNT = re.compile(r"[+-]?\d[\d.,]*(?:[A-Za-z%]{1,2}|min|sec|px|pt|rem|[KMG]i?
 _SPOT = re.compile(r"(\.\w{1,8})(?::\d.*|:[^/\\]*)$")
 
 
+def merely_read(kind: str, characters: int | None) -> bool:
+    """Whether a piece of that kind and length is told by its length alone to have been read, not said."""
+    return kind not in _WEIGHTS and characters is not None and characters > _LONG_ANSWER
+
+
 def is_listing(text: str) -> bool:
     """Whether a result is a file, code or a listing that was merely read: long, or most lines look like it."""
     if len(text) > _LONG_ANSWER:
@@ -88,7 +94,7 @@ class Things:
     """What stands in some texts, by kind. Dictionaries keep the order; the value is what the thing weighs: the weight
     of the piece that names it best, times SCALE, and how many pieces name it.
 
-    What only stands in a file, a listing or a long result is not counted: it is in `read`, by its kind.
+    What only stands in a file, a listing or a long result is not counted: its text is in `read`.
     """
 
     paths: dict[str, int] = field(default_factory=dict)
@@ -97,7 +103,7 @@ class Things:
     commands: dict[str, int] = field(default_factory=dict)
     constraints: dict[str, int] = field(default_factory=dict)
     decisions: dict[str, int] = field(default_factory=dict)
-    read: dict[str, str] = field(default_factory=dict)
+    read: list[str] = field(default_factory=list)
 
     def take(self, text: str, kind: str, segment: Segment | None = None) -> None:
         """Add the things of one text of a piece of that kind."""
@@ -106,7 +112,7 @@ class Things:
             self._call(text, segment)
             return
         if weight == 1 and is_listing(text):
-            self._only_read(text)
+            self.read.append(text)
             return
         if weight >= _SAID and "```" in text:
             text = _FENCE.sub(self._fenced, text)
@@ -118,24 +124,18 @@ class Things:
 
     def _tokens(self, text: str, weight: int, digits: int) -> None:
         """`digits`: so many a number must have to count."""
-        for token in dict.fromkeys(trimmed(token) for token in _TOKEN.findall(text)):
+        for token in dict.fromkeys(map(trimmed, dict.fromkeys(_TOKEN.findall(text)))):
             sort = sort_of(token)
             if sort is None or (sort == "numbers" and sum(map(str.isdigit, token)) < digits):
                 continue
             _weigh(self.paths if sort == "paths" else self.numbers if sort == "numbers" else self.identifiers,
                    spotless(token) if sort == "paths" else token, weight)  # fmt: skip
 
-    def _only_read(self, text: str) -> None:
-        for token in dict.fromkeys(trimmed(token) for token in _TOKEN.findall(text)):
-            sort = sort_of(token)
-            if sort is not None:
-                self.read.setdefault(token, sort)
-
     def _fenced(self, match: re.Match[str]) -> str:
         block = match.group()
         if block.count("\n") < _FENCED_LINES:
             return block
-        self._only_read(block)
+        self.read.append(block)
         return "\n"
 
     def _call(self, text: str, segment: Segment | None) -> None:
@@ -153,7 +153,7 @@ class Things:
                     _weigh(self.commands, command.strip(), weight)
         for item in _leaves(value):
             if len(item) > _LONG_VALUE or is_listing(item):
-                self._only_read(item)
+                self.read.append(item)
             else:
                 self._tokens(item, weight, 4)
 
@@ -201,7 +201,7 @@ def spotless(path: str) -> str:
 
 def tokens_in(text: str) -> set[str]:
     """Every token of a text, and of paths also the path alone: what a thing must be among to stand there."""
-    found = {trimmed(token) for token in _TOKEN.findall(text)}
+    found = set(map(trimmed, set(_TOKEN.findall(text))))
     found.update([spotless(token) for token in found if ":" in token])
     return found
 
@@ -225,6 +225,7 @@ def sentences(text: str) -> list[str]:
     return out
 
 
+@lru_cache(maxsize=65_536)
 def sort_of(token: str) -> str | None:
     """`paths`, `numbers`, `identifiers`, or None for a plain word."""
     if len(token) < 2:

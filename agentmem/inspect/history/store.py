@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import zlib
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -38,6 +39,10 @@ CREATE TABLE IF NOT EXISTS message (
   generation INTEGER NOT NULL, key INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (generation, key)
 );
 """
+_WHOLE_EVERY = 64
+_PACKED = b"\x01"
+"""With this begins what is packed; JSON never does."""
+_DICTIONARY = 32_768
 _SIDES = ("", "-wal", "-shm")
 
 
@@ -73,6 +78,7 @@ class HistoryStore:
         self._limit = limit
         self._memory = MemoryKeeper()
         self._places: dict[str, _Place] = {}
+        self._real: dict[str, str] = {}
         self.notice: str | None = None
         self._db: sqlite3.Connection | None = None
         try:
@@ -140,19 +146,30 @@ class HistoryStore:
 
     def past(self, path: str) -> Iterator[Version]:
         """Versions of the newest generation of that file, oldest first."""
-        real = os.path.realpath(path)
+        real = self._path_of(path)
         generation = self._newest(real)
         if generation is None:
             return
+        self._places[real] = _Place(generation, -1, (), b"")
         keys: list[int] = []
         last = _Place(generation, -1, (), b"")
         for number, seen, keep, added, rest in self._rows(
             "SELECT number, seen, keep, added, rest FROM version WHERE generation=? ORDER BY number", (generation,)
         ):
             keys[keep:] = _keys(added)
-            last = _Place(generation, number, tuple(keys), rest)
-            yield Version(seen, last.messages, rest, keep)
+            try:
+                last = _Place(generation, number, tuple(keys), _unpacked(rest, last.rest))
+            except sqlite3.DatabaseError as error:
+                self._begin_anew(error)
+                return
+            yield Version(seen, last.messages, last.rest, keep)
         self._places[real] = last
+
+    def _path_of(self, path: str) -> str:
+        found = self._real.get(path)
+        if found is None:
+            found = self._real[path] = os.path.realpath(path)
+        return found
 
     def _newest(self, real: str) -> int | None:
         rows = self._rows("SELECT id FROM generation WHERE path=? ORDER BY id DESC LIMIT 1", (real,))
@@ -170,7 +187,7 @@ class HistoryStore:
     def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
         if self._db is not None and not self._read_only:
             try:
-                if self._write(os.path.realpath(path), version, new):
+                if self._write(self._path_of(path), version, new):
                     return
             except sqlite3.Error as error:
                 self._begin_anew(error)
@@ -186,7 +203,7 @@ class HistoryStore:
         db.execute("BEGIN IMMEDIATE")
         try:
             place = self._place(db, real, place, version.seen_at)
-            if (place.messages, place.rest) != (version.messages, version.rest) or place.number < 0:
+            if place.number < 0 or place.rest != version.rest or place.messages != version.messages:
                 place = self._append(db, place, version, new)
             db.execute("COMMIT")
         except BaseException:
@@ -213,7 +230,7 @@ class HistoryStore:
                     "SELECT keep, added, rest FROM version WHERE generation=? ORDER BY number", (place.generation,)
                 ):
                     keys[keep:] = _keys(added)
-                    newest = rest
+                    newest = _unpacked(rest, newest)
                 return _Place(place.generation, -1 if last[0] is None else int(last[0]), tuple(keys), newest)
         added_row = db.execute("INSERT INTO generation(path, started, seen) VALUES (?, ?, ?)", (real, seen, seen))
         return _Place(int(added_row.lastrowid or 0), -1, (), b"")
@@ -233,11 +250,12 @@ class HistoryStore:
             [(place.generation, _signed(key), data) for key, data in new.items()],
         )
         number = place.number + 1
+        rest = _packed(version.rest, place.rest) if number % _WHOLE_EVERY else version.rest
         db.execute(
             "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?)",
-            (place.generation, number, version.seen_at, same, added, version.rest),
+            (place.generation, number, version.seen_at, same, added, rest),
         )
-        size = sum(map(len, new.values())) + len(added) + len(version.rest)
+        size = sum(map(len, new.values())) + len(added) + len(rest)
         db.execute("UPDATE generation SET seen=?, bytes=bytes+? WHERE id=?", (version.seen_at, size, place.generation))
         return _Place(place.generation, number, now, version.rest)
 
@@ -262,7 +280,7 @@ class HistoryStore:
         db.execute("PRAGMA incremental_vacuum")
 
     def message(self, path: str, key: int) -> bytes | None:
-        real = os.path.realpath(path)
+        real = self._path_of(path)
         place = self._places.get(real)
         generation = self._newest(real) if place is None else place.generation
         rows = self._rows("SELECT data FROM message WHERE generation=? AND key=?", (generation, _signed(key)))
@@ -304,6 +322,24 @@ class HistoryStore:
                     Path(f"{path}{side}").unlink(missing_ok=True)
         for aside in path.parent.glob(f"{path.stem}.damaged-*"):
             aside.unlink(missing_ok=True)
+
+
+def _packed(rest: bytes, before: bytes) -> bytes:
+    """What stands beside the messages changes little from one version to the next: packed against the one before."""
+    packer = zlib.compressobj(1, zdict=before[-_DICTIONARY:]) if before else zlib.compressobj(1)
+    packed = _PACKED + packer.compress(rest) + packer.flush()
+    return packed if len(packed) < len(rest) else rest
+
+
+def _unpacked(held: bytes, before: bytes) -> bytes:
+    """Raises sqlite3.DatabaseError for what was not packed so."""
+    if not held.startswith(_PACKED):
+        return held
+    try:
+        unpacker = zlib.decompressobj(zdict=before[-_DICTIONARY:]) if before else zlib.decompressobj()
+        return unpacker.decompress(held[1:]) + unpacker.flush()
+    except zlib.error as error:
+        raise sqlite3.DatabaseError(f"a version cannot be unpacked: {error}") from None
 
 
 def _keys(added: bytes) -> array[int]:

@@ -21,6 +21,11 @@ def name_of(info: RunInfo) -> str:
     return f"{os.path.abspath(info.path)}#{info.id}"
 
 
+def _named_by_file(info: RunInfo) -> str:
+    """The name of a run that calls itself otherwise than its file, by its file."""
+    return f"{os.path.abspath(info.path)}#{Path(info.path).stem}"
+
+
 @dataclass(slots=True)
 class _File:
     path: Path | str
@@ -73,7 +78,7 @@ class Catalogue:
         """The name of a run that is asked for by its name or its id."""
         if wish in self._shown:
             return wish
-        for match in (name_of, lambda info: info.id):
+        for match in (name_of, lambda info: info.id, _named_by_file, lambda info: Path(info.path).stem):
             for name, info in self._shown.items():
                 if match(info) == wish:
                     return name

@@ -84,8 +84,8 @@ def test_a_checkpoint_drops_exactly_what_it_no_longer_lists(tmp_path: Path) -> N
     assert step.boundary is not None and (step.boundary.kind, step.boundary.recorded) == ("compaction", True)
     assert step.boundary.why.endswith("line 6: 2 records gone, results masked")
     assert {(drop.head, drop.cause) for drop in step.drops} == {
-        ("the first request", "compacted"), (long[:120], "compacted"), (second[:120], "shortened"),
-    }  # fmt: skip
+        (long[:120], "compacted"), (second[:120], "shortened"),
+    }, "the first request is restated by the summary"  # fmt: skip
     assert all(drop.recorded for drop in step.drops)
     assert [segment.kind for segment in step.prompt][:4] == ["summary", "goal", "summary", "assistant"]
     assert (step.goal, len(run.main.steps)) == ("present", 4)
@@ -184,7 +184,7 @@ def test_the_older_file_is_written_whole_and_keeps_what_was_seen(tmp_path: Path)
     reader.refresh()
     run = run_of(reader)
     assert len(run.main.steps) == 3
-    assert {drop.head for drop in run.main.steps[2].drops} == {"go on then", "look", "ls {}", "fine"}
+    assert {drop.head for drop in run.main.steps[2].drops} == {"look", "ls {}", "fine"}, "the goal is restated"
     assert every_text_is_whole(path) > 4
 
 

@@ -70,7 +70,7 @@ async def test_a_folder_without_runs_looks_as_it_did(
 async def test_a_bad_file_looks_as_it_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refresh: bool) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.json").write_text('{"step": 3, "messages": "none"}')
-    async with watching([Path("bad.json")], NARROW, until="messages is no list") as seen:
+    async with watching([Path("bad.json")], NARROW, until="messages is a text") as seen:
         await same_as(seen, "bad-file-80x24", refresh)
 
 

@@ -115,12 +115,12 @@ class Typed(Message):
     """What is typed is another text now."""
 
 
-AGENT, ALARMS = 13, 8
+AGENT, ALARMS = 14, 8
 
 
 def _cells(width: int) -> tuple[int, int]:
     """(cells of the name, of the model; 0: it is not shown)."""
-    return (18, 0) if width < 100 else (24, 16) if width < 140 else (30, 24)
+    return (18, 0) if width < 100 else (24, 0) if width < 120 else (26, 16) if width < 140 else (30, 24)
 
 
 def _share(info: RunInfo) -> str:

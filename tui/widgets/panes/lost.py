@@ -29,8 +29,8 @@ LISTED = 200
 def widths(terminal: int, width: int) -> tuple[int, bool]:
     """(cells for what was lost, whether `came back` and `record` have columns of their own)."""
     if terminal >= 110:
-        what = 40 if terminal >= 140 else 32
-        return max(8, min(what, width - INDENT - TOKENS - AT - LAST - 3 - BACK)), True
+        what = 40 + max(0, terminal - 150) if terminal >= 140 else 32
+        return max(8, min(what, width - INDENT - TOKENS - AT - LAST - 3 - BACK - 20)), True
     return max(8, width - INDENT - TOKENS - AT - LAST - (7 if width >= 80 else 1)), False
 
 

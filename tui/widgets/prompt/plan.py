@@ -69,7 +69,8 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
     after = parts(step, compact=room < COMPACT_BELOW)
     if unfolded:
         return saw + after
-    saw = _with_plan(saw, step, seen)
+    if seen.holds("plan"):
+        saw = _with_plan(saw, step, seen)
     return fold(saw, seen, steps, room - len(after), opened) + after
 
 

@@ -12,6 +12,10 @@ from ...index import LaneIndex
 
 GHOSTS = 40
 """At most so many rows for what is gone; the lost pane has them all."""
+STATE_AT_END = 200
+"""Pieces at the end of a prompt among which a rendered state is looked for."""
+NEAR = 8
+"""Pieces around a field among which other facts of its own state are looked for: a message may hold one too."""
 _KINDS_UNKNOWN = {"system": "system", "tool": "tools", "tools": "tools"}
 
 
@@ -22,11 +26,21 @@ class Seen:
         self.prompt = prompt
         self._tape = prompt.tape if isinstance(prompt, PromptView) else None
         self._made = {} if self._tape is not None else {segment.id: segment for segment in prompt}
-        self.ids: list[int] = [ident for ident in prompt.ids if self.field(ident) != FRAME]
+        if self._tape is None:
+            self.ids: list[int] = [segment.id for segment in self._made.values() if segment.field != FRAME]
+        else:
+            frames = self._tape.frames
+            self.ids = [ident for ident in prompt.ids if ident not in frames] if frames else list(prompt.ids)
         """Without the words between the fields of a rendered state."""
 
     def segment(self, ident: int) -> Segment:
         return self._made[ident] if self._tape is None else self._tape.segment(ident)
+
+    def holds(self, kind: Kind) -> bool:
+        """Whether a piece of that kind stands in the prompt."""
+        if self._tape is None:
+            return any(segment.kind == kind for segment in self._made.values())
+        return KINDS.index(kind) in bytes(map(self._tape.kinds.__getitem__, self.ids))
 
     def kind(self, ident: int) -> Kind:
         return self._made[ident].kind if self._tape is None else KINDS[self._tape.kinds[ident]]
@@ -82,16 +96,19 @@ def ghosts(index: LaneIndex, step: Step, seen: Seen) -> list[Ghost]:
 
 
 def _place(lane: Lane, index: LaneIndex, drop: Drop, seen: Seen, places: dict[int, int]) -> int:
+    # A state that is rendered anew at each step has new pieces: then only the other facts tell where the field stood.
+    among = drop.what == "field" and any(seen.kind(ident) == "fact" for ident in seen.ids[-STATE_AT_END:])
     n = index.n_of(drop.last_step) or drop.n - 1
     if drop.segment is not None and 1 <= n <= len(lane.steps):
         ids = list(lane.steps[n - 1].prompt.ids)
         if drop.segment in ids:
             at = ids.index(drop.segment)
-            for neighbour in reversed(ids[:at]):
-                if neighbour in places:
+            near = NEAR if among else len(ids)
+            for neighbour in reversed(ids[max(0, at - near) : at]):
+                if neighbour in places and not (among and seen.kind(neighbour) != "fact"):
                     return places[neighbour] + 1
-            for neighbour in ids[at + 1 :]:
-                if neighbour in places:
+            for neighbour in ids[at + 1 : at + 1 + near]:
+                if neighbour in places and not (among and seen.kind(neighbour) != "fact"):
                     return places[neighbour]
     return _state_place(seen)
 

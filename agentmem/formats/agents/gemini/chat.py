@@ -33,6 +33,8 @@ class _Record:
     """Their ids in the tape."""
     step: int | None = None
     """Index of the step that it is."""
+    asks: bool = False
+    """It is the first request: its text is the goal."""
 
 
 class Chat:
@@ -72,6 +74,7 @@ class Chat:
             text = display(record)
             if text is not None and not _COMMAND.match(text):
                 self.draft.set_goal(text, declared=False)
+                known.asks = True
         self._put(known, 0, bits_of(record), place, record)
         self._planned(record)
 
@@ -95,7 +98,8 @@ class Chat:
 
     def _piece(self, known: _Record, bit: Bit, where: Where, at: float | None) -> int | None:
         lane, part = self.lane, bit.part
-        piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
+        kind = "goal" if known.asks and part.kind == "user" else part.kind
+        piece = Piece(kind, part.text, where, part.call_id, None, part.tool, part.tokens)
         if part.kind == "result":
             failed = None if bit.outcome is None else bit.outcome == "error"
             denied = "denied" if bit.outcome == "denied" else None

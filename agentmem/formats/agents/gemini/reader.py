@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ import msgspec
 from agentmem.formats.agents.gemini.chat import Chat, Place
 from agentmem.formats.agents.gemini.legacy import LegacyReader, extract_bits
 from agentmem.formats.agents.gemini.parts import display
-from agentmem.formats.loose import canonical, decode
+from agentmem.formats.loose import canonical
 from agentmem.formats.reader import Format, Options, Reader
 from agentmem.formats.shared.lines import LineReader, values
-from agentmem.formats.shared.peek import line_info
-from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
+from agentmem.formats.shared.peek import PEEK_BYTES, line_info
+from agentmem.formats.shared.rewriting import decoded, newest
+from agentmem.formats.shared.whole import parse
+from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, read_at
 from agentmem.model import RunInfo, Where
-from agentmem.tape import Piece
 
 _PARTS = 4096
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
@@ -111,6 +112,8 @@ class GeminiReader(LineReader):
                 lane = self.draft.lane(ident, "subagent", spawned_by=self._spawned(ident))
                 self._subs[ident] = (AppendFile(path), Chat(self.draft, lane))
             file, chat = self._subs[ident]
+            if chat.lane.spawned_by is None or ident in self._chat.agents:
+                chat.lane.spawned_by = self._spawned(ident)  # its chat may come before the call that names it
             change = file.change()
             if change == "replaced":
                 self.draft.problem(path.name, "the subagent's chat was replaced; what was read stays")
@@ -177,24 +180,37 @@ def places(folder: Path) -> Iterable[Path]:
         except (OSError, Unreadable):
             continue  # a folder that cannot be read names no project
     found = [file for chat in chats for pattern in ("session-*.jsonl", "session-*.json") for file in chat.glob(pattern)]
-    return sorted(found, key=lambda file: -file.stat().st_mtime)
+    return newest(found)
 
 
 def peek(path: Path) -> RunInfo:
     """A row of the list, from the first and last 64 KiB."""
     ident, goal, model = path.name.partition(".json")[0], None, None
-    for value in line_info(path):
-        messages = value.get("messages")
-        for record in [value, *(messages if isinstance(messages, list) else ())]:
-            if not isinstance(record, Mapping):
-                continue
-            if isinstance(record.get("sessionId"), str):
-                ident = record["sessionId"] or ident
-            model = record["model"] if isinstance(record.get("model"), str) else model
-            if goal is None and record.get("type") == "user":
-                goal = display(record)
+    for record in _glance(path):
+        if isinstance(record.get("sessionId"), str):
+            ident = record["sessionId"] or ident
+        model = record["model"] if isinstance(record.get("model"), str) else model
+        if goal is None and record.get("type") == "user":
+            goal = display(record)
     return RunInfo(ident, str(path), "gemini-cli", path.stat().st_mtime, goal=goal, agent="Gemini CLI", model=model)
 
 
+def _glance(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Records at both ends of a file of lines, at the beginning of an older one. Raises Unreadable."""
+    head = read_at(path, 0, PEEK_BYTES)
+    if not _lines(head):
+        try:
+            reading = parse(head, str(path), ("messages",))
+        except NotYet:
+            return  # nothing whole stands there yet
+        yield reading.rest
+        yield from map(decoded, reading.records("messages"))
+        return
+    for value in line_info(path):
+        messages = value.get("messages")
+        yield from (
+            one for one in (value, *(messages if isinstance(messages, list) else ())) if isinstance(one, Mapping)
+        )
+
+
 FORMAT = Format("gemini-cli", "Gemini CLI", recognise, open_chat, places=places, peek=peek)
-__all__ = ["FORMAT", "GeminiReader", "Piece", "decode"]

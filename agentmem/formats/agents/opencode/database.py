@@ -13,6 +13,7 @@ from agentmem.formats.agents.opencode.session import PartRow, Session
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.peek import status_of
 from agentmem.formats.shared.sqlite import Busy, Database, is_database, tables
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.model import RunInfo, Where
@@ -23,7 +24,8 @@ _CHUNK = 400
 _DEPTH = 4
 _LISTED = """
     SELECT id, title, time_updated, (
-        SELECT count(*) FROM message m WHERE m.session_id=session.id AND instr(m.data, '"role":"assistant"') > 0
+        SELECT count(*) FROM message m WHERE m.session_id=session.id
+            AND instr(replace(substr(m.data, 1, 2000), ' ', ''), '"role":"assistant"') > 0
     ) FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC
 """
 
@@ -145,9 +147,9 @@ class DatabaseReader:
             if one in touched and one in held.infos:
                 session.message(one, held.infos[one], by_message.get(one, ()), one)
         session.todo(todo)
-        session.settle()
+        moved = session.settle()
         held.messages, held.parts = messages, parts
-        return bool(touched or lost or lost_parts)
+        return bool(moved or touched or lost or lost_parts)
 
     def _data(self, connection: Any, table: str, ids: list[str]) -> dict[str, tuple[dict[str, Any], int]]:
         """Decoded data of rows, with the length of their text in bytes."""
@@ -238,7 +240,7 @@ def runs(path: Path) -> Iterable[RunInfo]:
     for ident, title, updated, steps in found:
         at = updated / 1000 if isinstance(updated, int) else None
         goal = title if isinstance(title, str) and title else None
-        yield RunInfo(str(ident), str(path), "opencode", at, steps=steps, goal=goal, agent="opencode")
+        yield RunInfo(str(ident), str(path), "opencode", at, status_of(at), steps, goal=goal, agent="opencode")
 
 
 def places(folder: Path) -> Iterable[Path]:

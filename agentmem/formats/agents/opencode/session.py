@@ -57,6 +57,8 @@ class _Part:
     stub: tuple[float, int] | None = None
     """For a pruned result: when it was cleared, and the stub that has stood for it since."""
     step: int | None = None
+    asks: bool = False
+    """It is the first request: its text is the goal."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +69,8 @@ class _Message:
     parts: dict[str, _Part] = field(default_factory=dict)
     summary: bool = False
     finished: bool = False
+    stopped: bool = False
+    """It ended without asking for another call."""
     failed: bool = False
     error: str | None = None
     steps: list[int] = field(default_factory=list)
@@ -106,6 +110,7 @@ class Session:
             self.lane.answered = False
         known.summary = info.get("summary") is True and known.role == "assistant"
         known.finished = bool(info.get("finish"))
+        known.stopped = known.finished and info.get("finish") != "tool-calls"
         error = info.get("error")
         aborted = isinstance(error, Mapping) and error.get("name") == "MessageAbortedError"
         for row in parts:
@@ -182,7 +187,10 @@ class Session:
         if known.role == "user":
             synthetic = row.data.get("synthetic") is True
             if made and made[0].kind == "user" and not synthetic and self.lane.kind == "main":
+                held.asks = held.asks or self.draft.goal is None
                 self.draft.set_goal(made[0].text, declared=False)
+                if held.asks:
+                    made[0] = Piece("goal", made[0].text, made[0].where)
             ids = [self.lane.tape.add(one) for one in made]
         else:
             ids = [self._reply(known, held, one, None, place) for place, one in enumerate(made)]
@@ -260,16 +268,18 @@ class Session:
 
     # -- the prompt -----------------------------------------------------------------------------------------------
 
-    def settle(self, at: float | None = None) -> None:
-        """Bring the list to what a call at that time sees; None: what the next one will see."""
-        due = [held for held in self._cleared if held.stub is not None and (at is None or held.stub[0] <= at)]
-        for held in due:
-            if held.stub is not None:
-                held.pieces = (held.pieces[0], held.stub[1])
-                self._cleared.remove(held)
+    def settle(self, at: float | None = None) -> bool:
+        """Bring the list to what a call at that time sees; None: what the next one will see. Returns whether it, or the
+        plan, was another."""
+        due = [part for part in self._cleared if part.stub is not None and (at is None or part.stub[0] <= at)]
+        for part in due:
+            if part.stub is not None:
+                part.pieces = (part.pieces[0], part.stub[1])
+                self._cleared.remove(part)
         visible, summary = self._visible()
         ids = [ident for known in visible for part in known.parts.values() for ident in part.pieces]
-        if stand(self.lane, ids):
+        held, changed = self.lane.fields, stand(self.lane, ids)
+        if changed:
             if summary != self._boundary and summary is not None:
                 self.lane.boundary = Boundary("compaction", True, None, None, f"compaction, summary {summary}")
             elif due and self.lane.boundary is None:
@@ -277,8 +287,10 @@ class Session:
         self._boundary = summary
         last = visible[-1] if visible else None
         calls = any(part.sort == "tool" for part in last.parts.values()) if last is not None else False
-        self.lane.answered = last is not None and last.role == "assistant" and not calls and bool(last.parts)
+        done = last is not None and last.role == "assistant" and bool(last.parts)
+        self.lane.answered = done and last is not None and (last.stopped or not calls)
         self._fields()
+        return changed or self.lane.fields is not held
 
     def _visible(self) -> tuple[list[_Message], str | None]:
         """(messages that are sent, in order; the summary that begins them)."""

@@ -182,9 +182,11 @@ class Fold:
             names = (("system prompt", "system"), ("tool schemas", "tools"))
             self.draft.unknown = tuple(name for name, kind in names if kind not in kinds)
         elif self.draft.goal is None and event.get("source") == "user":
-            goal = next((piece for _, piece in made if piece.kind == "user" and piece.text), None)
-            if goal is not None:
-                self.draft.set_goal(goal.text, declared=False)
+            for number, (part, piece) in enumerate(made):
+                if piece.kind == "user" and piece.text:
+                    self.draft.set_goal(piece.text, declared=False)
+                    made[number] = (part, Piece("goal", piece.text, piece.where))
+                    break
         self._enter(view, known, view.tip or "", tuple(view.lane.append(piece) for _, piece in made))
 
     def _said(

@@ -15,6 +15,7 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.lines import BEING_WRITTEN
+from agentmem.formats.shared.peek import status_of
 from agentmem.formats.shared.whole import BARE, WholeFile, items_of
 from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable, read_at
 from agentmem.formats.versions import Item
@@ -224,10 +225,10 @@ def runs(path: Path) -> Iterable[RunInfo]:
     """One run, or one a line of an evaluation. Raises Unreadable."""
     at = path.stat().st_mtime
     if path.is_dir():
-        yield RunInfo(path.name, str(path), "openhands-v0", at, agent="OpenHands")
+        yield RunInfo(path.name, str(path), "openhands-v0", at, status_of(at), agent="OpenHands")
         return
     if _starts(path) != b"{":
-        yield RunInfo(path.name.removesuffix(".json"), str(path), "openhands-v0", at, agent="OpenHands")
+        yield RunInfo(path.name.removesuffix(".json"), str(path), "openhands-v0", at, status_of(at), agent="OpenHands")
         return
     for record in AppendFile(path).records():
         line = _line(record.data)

@@ -81,8 +81,11 @@ class FoldV0:
         if event.get("action") == "system":
             tools = any(piece.kind == "tools" for _, piece in made)
             self.draft.unknown = () if tools else ("tool schemas",)
-        elif event.get("source") == "user" and made:
-            self.draft.set_goal(made[0][1].text, declared=False)
+        elif event.get("source") == "user" and made and self.draft.goal is None:
+            part, piece = made[0]
+            self.draft.set_goal(piece.text, declared=False)
+            if piece.kind == "user" and piece.text:
+                made[0] = (part, Piece("goal", piece.text, piece.where))
         for _, piece in made:
             self.draft.main.append(piece)
         self._view.append((ident, len(made)))

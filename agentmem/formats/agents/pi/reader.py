@@ -22,9 +22,10 @@ from agentmem.formats.messages import Part
 from agentmem.formats.reader import Format
 from agentmem.formats.shared.lines import LineReader
 from agentmem.formats.shared.peek import head_and_tail, line_info
+from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.shared.standing import stand
 from agentmem.formats.shared.times import seconds
-from agentmem.formats.source import Record
+from agentmem.formats.source import Record, Unreadable
 from agentmem.model import Boundary, RunInfo, Usage
 from agentmem.tape import Piece
 
@@ -199,7 +200,17 @@ class PiReader(LineReader):
             yield part, Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
 
     def _append(self, lane: _Lane, entry: _Entry, value: Mapping[str, Any], record: Record) -> None:
-        entry.pieces = tuple(lane.draft.append(piece) for _, piece in self._pieces(parts_of(value), record))
+        pieces = [piece for _, piece in self._pieces(parts_of(value), record)]
+        entry.pieces = tuple(map(lane.draft.append, pieces))
+
+    def _asked(self, lane: _Lane, entry: _Entry, value: Mapping[str, Any], record: Record) -> None:
+        """What a person wrote; the first of it that is no command is the goal."""
+        pieces = [piece for _, piece in self._pieces(parts_of(value), record)]
+        first = next((number for number, piece in enumerate(pieces) if piece.kind == "user" and piece.text), None)
+        if self.draft.goal is None and first is not None and not _COMMAND.match(pieces[first].text or ""):
+            self.draft.set_goal(pieces[first].text, declared=False)
+            pieces[first] = Piece("goal", pieces[first].text, pieces[first].where)
+        entry.pieces = tuple(map(lane.draft.append, pieces))
 
     def _message(self, lane: _Lane, entry: _Entry, value: Mapping[str, Any], record: Record) -> str | None:
         message = value.get("message")
@@ -215,20 +226,14 @@ class PiReader(LineReader):
                 lane.draft.answer(piece, failed=part.failed, at=at)
                 for part, piece in self._pieces(parts_of(value), record)
             )
-        elif role in ("user", "bashExecution", "branchSummary", "compactionSummary", *OTHER):
-            if role == "user":
-                self._apply(lane)
-            self._append(lane, entry, self._goal(role, value), record)
+        elif role == "user":
+            self._apply(lane)
+            self._asked(lane, entry, value, record)
+        elif role in ("bashExecution", "branchSummary", "compactionSummary", *OTHER):
+            self._append(lane, entry, value, record)
         else:
             return f"message of {role}"
         return None
-
-    def _goal(self, role: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        if role == "user" and self.draft.goal is None:
-            texts = [part.text for part in parts_of(value) if part.kind == "user" and part.text]
-            if texts and not _COMMAND.match(texts[0]):
-                self.draft.set_goal(texts[0], declared=False)
-        return value
 
     def _assistant(
         self, lane: _Lane, entry: _Entry, message: Mapping[str, Any], value: Mapping[str, Any], record: Record,
@@ -328,10 +333,13 @@ def places(folder: Path) -> Iterable[Path]:
     ]  # fmt: skip
     found = [file for root in roots for file in (root / "sessions" / named).glob("*.jsonl")]
     for file in (home / ".openclaw" / "agents").glob("*/sessions/*.jsonl"):
-        head, _ = head_and_tail(file, 2048)
+        try:
+            head, _ = head_and_tail(file, 2048)
+        except (Unreadable, OSError):
+            continue  # gone since the folder was listed, or another person's
         if f'"cwd":"{folder}"'.encode() in head.replace(b'": "', b'":"'):
             found.append(file)
-    return sorted((file for file in found if file.is_file()), key=lambda file: -file.stat().st_mtime)
+    return newest(found)
 
 
 def peek(path: Path) -> RunInfo:
