@@ -1,7 +1,7 @@
-"""Outside text -> text that a terminal can show. Pure; the one door for the commands, and for the app through `tui.safe`.
+"""Outside text -> text that a terminal can show. Pure; the one door for the commands, for the app through `tui.safe`.
 
-Control characters become visible pictures, C1 controls, bidi controls, zero-width and tag characters, lone surrogates and
-line separators become `<U+XXXX>` marks. Newline and tab stay in `block`; `line` makes them visible too.
+Control characters become visible pictures, C1 controls, bidi controls, zero-width and tag characters, lone surrogates
+and line separators become `<U+XXXX>` marks. Newline and tab stay in `block`; `line` makes them visible too.
 """
 
 from __future__ import annotations

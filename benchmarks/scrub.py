@@ -1,4 +1,4 @@
-"""T8, T9: a step of scrubbing over prompts of 200 KB and 2 MB, and a list of 100,000 steps, against a bare full repaint,
+"""T8, T9: a step of scrubbing over prompts of 200 KB and 2 MB, a list of 100,000 steps, against a bare full repaint,
 TextArea and DataTable of the same toolkit. CPU of the whole process, layout and painting included.
 
     python -m benchmarks.scrub [--rounds 9]

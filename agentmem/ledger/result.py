@@ -47,8 +47,9 @@ _JOBS = re.compile(r"\[(?<![^\n]\[)\d+\]\s+\d+\b")
 _RULES = ("===", "---", "___", "***", "###", "~~~")
 _ENDS = 65_536
 _RULER = re.compile(r"([=\-_*#~])\1{2,}")
-_ERROR_WORD = re.compile(
-    r"error|exception|fail|fatal|denied|refused|invalid|cannot|can't|not found|no such|unable", re.I
+_ERROR_WORDS = (
+    "error", "fail", "exception", "fatal", "denied", "refused", "invalid", "cannot", "can't", "not found", "no such",
+    "unable",
 )  # fmt: skip
 _FAILED = re.compile(r"\b(?:errors?|fail\w*|fatal|traceback|exceptions?|denied|refused|exit code:? [1-9])\b", re.I)
 _RUNNING = re.compile(
@@ -130,7 +131,7 @@ def error_line(text: str) -> str:
             if not line.startswith((" ", "<", "\t")):
                 return line.strip()
     for line in lines:
-        if not line.lstrip().startswith("<") and _ERROR_WORD.search(line, 0, _LONGEST_LINE):
+        if not line.lstrip().startswith("<") and any(map(line[:_LONGEST_LINE].lower().__contains__, _ERROR_WORDS)):
             return line.strip()
     return next((line.strip() for line in lines if not line.lstrip().startswith("<")), lines[0].strip())
 

@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and the documents: the app itself, on the demo's run. `python docs/pictures/make.py`."""
+"""Draws the pictures of the README: the app itself, on the demo's run. `python docs/pictures/make.py`."""
 
 from __future__ import annotations
 

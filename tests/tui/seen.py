@@ -66,6 +66,16 @@ class Seen:
             await self.pilot.pause(0.02)
         raise AssertionError(f"{words!r} is not said on:\n{self.text}")
 
+    async def read(self, steps: int) -> None:
+        """Wait until the open run has so many steps: on a busy machine a part of it is shown first."""
+        for _ in range(400):
+            reader = self.app.run_screen.reader
+            if reader.ready and reader.last == steps and len(self.app.run_screen.panes) > 1:
+                await self.pilot.pause()
+                return
+            await self.pilot.pause(0.02)
+        raise AssertionError(f"{steps} steps were never read:\n{self.text}")
+
     async def row(self, *words: str) -> str:
         """The first row that holds all the words, as soon as there is one."""
         for _ in range(400):

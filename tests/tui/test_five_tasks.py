@@ -54,6 +54,7 @@ async def test_first_launch_beside_a_running_agent(
 async def test_why_did_the_last_step_fail(failed: Path, size: tuple[int, int]) -> None:
     """You should see the failed call, then the drop that it needed, where the lost thing last stood, and its birth."""
     async with watching([failed], size, until=RUN) as seen:
+        await seen.read(FAILED + 1)
         await seen.press("x")
         await seen.until("30/31" if size[0] < 100 else "step 30 of 31")
         for step, words in (
@@ -71,6 +72,7 @@ async def test_why_did_the_last_step_fail(failed: Path, size: tuple[int, int]) -
 async def test_when_was_the_order_id_lost(failed: Path, size: tuple[int, int]) -> None:
     """You should see at which step it went, how long it stood and where it was needed, typing no more than its name."""
     async with watching([failed], size, until=RUN) as seen:
+        await seen.read(FAILED + 1)
         await seen.press("slash", "o", "tab")
         await seen.until("in the prompt 4-28, gone since 29, needed at 30")
         await seen.press("enter")
@@ -85,6 +87,7 @@ async def test_when_was_the_order_id_lost(failed: Path, size: tuple[int, int]) -
 async def test_is_it_looping(failed: Path, size: tuple[int, int]) -> None:
     """You should see one cycle with its period, tools, steps and cost, and that waiting for the job was none."""
     async with watching([failed], size, until=RUN) as seen:
+        await seen.read(FAILED + 1)
         assert "↻1" in seen.header or "↻ 1 cycle" in seen.header
         await seen.press("c", "4")
         row = await seen.row("↻", "20", "25")
@@ -99,6 +102,7 @@ async def test_is_it_looping(failed: Path, size: tuple[int, int]) -> None:
 async def test_what_did_the_compaction_lose(failed: Path, size: tuple[int, int]) -> None:
     """You should see how much went, what survived by kind, and by name what did not: the rule among it."""
     async with watching([failed], size, until=RUN) as seen:
+        await seen.read(FAILED + 1)
         await seen.press("b", "3")
         await seen.row("▼ compacted", "43 pieces", "16", "15")
         await seen.row("survived", "goal 1/1", "paths 3/7")

@@ -1,4 +1,4 @@
-"""The demo: a scripted agent without a model, really run through the library and followed through files like any other."""
+"""The demo: a scripted agent without a model, really run through the library and followed like any other."""
 
 from agentmem.experiments.demo.agent import DEMO_RUN, play
 

@@ -111,7 +111,8 @@ def play(
     beats: int | None = None, clock: Callable[[], float] = time.time,
 ) -> None:  # fmt: skip
     """Run the demo into `folder`, about a minute at speed 1; speed 0 does not wait at all. `stop` ends it early;
-    after `beats` steps it stops too, and the run goes on for those who look. `clock` gives the times of the saves, in seconds since the epoch."""
+    after `beats` steps it stops too, and the run goes on for those who look. `clock` gives the times of the saves, in
+    seconds since the epoch."""
     stop = stop or threading.Event()
     run = record(run_id, goal=GOAL, folder=folder, resume=False, clock=clock)
     agent = DemoAgent(run)

@@ -1,7 +1,7 @@
 """What happens in the demo, beat by beat: an agent that makes an order parser accept quoted commas.
 
-It gathers facts, waits honestly for a lint job, overflows its window and compacts, goes in a cycle of two calls, loses a
-fact without a word, fails because of it, finds it again, and ends.
+It gathers facts, waits honestly for a lint job, overflows its window and compacts, goes in a cycle of two calls, loses
+a fact without a word, fails because of it, finds it again, and ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ SYSTEM = (
 )
 RULE = "Never edit anything in tests/golden: the nightly job compares it on port 8443."
 TOOLS = [
-    {"name": name, "description": what, "parameters": {"type": "object", "properties": {a: {"type": "string"} for a in args}}}
+    {"name": name, "description": what,
+     "parameters": {"type": "object", "properties": {one: {"type": "string"} for one in args}}}
     for name, what, args in (
         ("ls", "List a folder of the repository.", ("path",)),
         ("read", "Read a file, or lines of it.", ("path", "lines")),
@@ -86,7 +87,8 @@ def story() -> list[Beat]:
         Beat("read", {"path": "src/parser.py"}, texts.source("The parser of orders", 4, 70), "Read the parser.",
              ("parser", "src/parser.py")),
         Beat("pytest", {"target": "tests"}, texts.failing_tests(5), "Run the tests.", ("failing", "test_quoted_comma")),
-        Beat("grep", {"text": "TOKEN_RE", "path": "src"}, "src/lexer.py:3:TOKEN_RE = r\"[^,\\n]+\"", "Find the token rule."),
+        Beat("grep", {"text": "TOKEN_RE", "path": "src"}, "src/lexer.py:3:TOKEN_RE = r\"[^,\\n]+\"",
+             "Find the token rule."),
         Beat("read", {"path": "src/lexer.py"}, texts.LEXER + texts.source("helpers", 7, 52), "Read the lexer.",
              ("lexer", "src/lexer.py"), advance=1, rule=True),
         Beat(edit, {"path": "src/lexer.py", "old_string": 'r"[^,\\n]+"', "new_string": 'r"[^,\\"]+"'},
@@ -95,21 +97,25 @@ def story() -> list[Beat]:
         *(Beat("wait", {"job": "7 (lint)"}, "job 7 (lint): still running", "Wait for the lint job.") for _ in range(3)),
         Beat("wait", {"job": "7 (lint)"}, "job 7 (lint): done, 0 warnings", "Wait for the lint job."),
         Beat("read", {"path": "CHANGELOG.md"}, texts.document("Changelog", 14, 16000), "Read the changelog."),
-        Beat("read", {"path": "docs/grammar.md"}, texts.document("Grammar of order files", 15, 52000), "Read the grammar."),
+        Beat("read", {"path": "docs/grammar.md"}, texts.document("Grammar of order files", 15, 52000),
+             "Read the grammar."),
         Beat("read", {"path": "src/lexer.py"}, texts.LEXER + texts.source("helpers", 16, 84), "Read the lexer whole.",
              compact=True),
-        Beat(edit, {"path": "src/lexer.py", "old_string": 'if character == ",":', "new_string": 'if character == "," and not quoted:'},
+        Beat(edit, {"path": "src/lexer.py", "old_string": 'if character == ",":',
+                    "new_string": 'if character == "," and not quoted:'},
              "1 file changed, 1 insertion, 1 deletion", "Skip commas inside quotes."),
         Beat(*TEST_LEXER, texts.failing_tests(18), "Run the lexer tests."),
         Beat(edit, {"path": "tests/fixtures/a.csv", "old_string": "b;c", "new_string": '"b,c"'},
              "1 file changed, 1 insertion, 1 deletion", "Give the fixture a quoted comma.", forget="failing"),
         *cycle,
-        Beat(edit, {"path": "src/lexer.py", "old_string": "quoted = False", "new_string": "quoted = character == '\"' and not quoted"},
+        Beat(edit, {"path": "src/lexer.py", "old_string": "quoted = False",
+                    "new_string": "quoted = character == '\"' and not quoted"},
              "1 file changed, 1 insertion, 1 deletion", "Toggle on every quote.", shrink=True),
         Beat(*TEST_LEXER, texts.passing_tests(24, 27), "Run the lexer tests.", advance=2),
         Beat("note", {"text": "quoted commas fixed; replay the sample order next"}, "noted", "Keep that.",
              note="quoted commas fixed; replay the sample order next"),
-        Beat("pytest", {"target": "-q"}, texts.passing_tests(61, 29), "Run the whole suite.", lose="order_id", advance=1),
+        Beat("pytest", {"target": "-q"}, texts.passing_tests(61, 29), "Run the whole suite.", lose="order_id",
+             advance=1),
         Beat("replay_order", {"fixture": "fixtures/a.csv"}, '{"order": "A-1041", "lines": 3, "total": "118.40"}',
              "Replay the sample order.", needs="order_id"),
         Beat("get_order", {"which": "sample"}, '{"order_id": "A-1041", "lines": 3, "fixture": "fixtures/a.csv"}',

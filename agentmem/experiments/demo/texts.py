@@ -107,7 +107,8 @@ def source(name: str, seed: int, functions: int) -> str:
             "",
             f"def {first}_{second}_{index}(value: str, limit: int = {rng.randrange(8, 512)}) -> str:",
             f'    """{prose(seed + index, 90)}"""',
-            f"    if len(value) > limit:\n        raise ValueError('{first} too long: ' + value[:{rng.randrange(8, 60)}])",
+            "    if len(value) > limit:",
+            f"        raise ValueError('{first} too long: ' + value[:{rng.randrange(8, 60)}])",
             f"    return value.replace('{second}', '{first}')",
         ]
     return "\n".join(parts)

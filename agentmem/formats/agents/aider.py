@@ -171,9 +171,10 @@ class AiderReader:
             return
         if block.sort == "user":
             self._turn = False
-            if not _COMMAND.match(text):
+            first = self.draft.goal is None and not _COMMAND.match(text)
+            if first:
                 self.draft.set_goal(text, declared=False)
-            lane.append(Piece("user", text, where))
+            lane.append(Piece("goal" if first else "user", text, where))
         elif block.sort == "assistant":
             if not self._turn:
                 lane.close(at=self._at if not lane.steps else None, model=self.draft.model)

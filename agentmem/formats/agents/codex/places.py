@@ -55,7 +55,10 @@ def open_codex(path: Path, options: Options) -> Reader:
     for entry in _entries(head):
         if entry.kind is not None:
             return ExecReader(path, options) if entry.kind in TYPES else RolloutReader(path, options)
-    return RolloutReader(path, options)
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n").replace(b" ", b"")
+    # Its first line is not whole yet: a stream's begins with its type.
+    stream = any(start.startswith(b'{"type":"' + kind.encode()) for kind in TYPES if "." in kind)
+    return ExecReader(path, options) if stream else RolloutReader(path, options)
 
 
 def _entries(data: bytes) -> Iterator[Entry]:
