@@ -14,6 +14,9 @@ from typing import Protocol
 from agentmem.formats.draft import RunDraft
 from agentmem.model import RunInfo
 
+LIVE_SECONDS = 120.0
+"""A run that was written so lately is taken for live until it says that it ended."""
+
 
 class Reader(Protocol):
     """Follows one run. Made by `Format.open(path, options)`."""

@@ -16,12 +16,11 @@ from types import ModuleType
 
 from agentmem.checkpoint.names import file_name
 from agentmem.formats import HEAD_BYTES, Format, formats, recognise
+from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.formats.source import Unreadable, read_at
 from agentmem.formats.stores.unknown import why_no_database
 from agentmem.model import RunInfo, RunStatus
 
-LIVE_SECONDS = 600.0
-"""A file that changed within this time is taken for live until its run says that it ended."""
 _SIDE_FILES = (".steps.jsonl", ".calls.jsonl", ".lock", ".tmp", ".meta.json")
 _ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
 _ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")

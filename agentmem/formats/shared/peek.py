@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.formats.loose import decode
+from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.formats.shared import whole
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.model import RunStatus
 
 PEEK_BYTES = 65536
-LIVE_SECONDS = 600.0
-"""A run written so lately is taken for live until it says that it ended."""
 
 
 def status_of(at: float | None) -> RunStatus:

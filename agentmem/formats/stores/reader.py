@@ -14,7 +14,7 @@ from typing import Protocol
 
 from agentmem.checkpoint.ledger_line import DamagedLine, NewerLine, decode
 from agentmem.formats.draft import RunDraft
-from agentmem.formats.reader import Options
+from agentmem.formats.reader import LIVE_SECONDS, Options
 from agentmem.formats.source import NotYet, Unreadable, given_slice
 from agentmem.formats.stores.lines import OwnLines, Place, extract
 from agentmem.model import RunStatus, Where
@@ -22,7 +22,6 @@ from agentmem.tokens import counter
 
 BATCH = 200
 """Lines read at a time."""
-LIVE_SECONDS = 600.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 
 

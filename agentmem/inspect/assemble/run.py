@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agentmem.formats.draft import LaneDraft, RunDraft
+from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.inspect.assemble.lane import LaneAssembly, Setting
 from agentmem.inspect.assemble.window_table import window_of
 from agentmem.inspect.compare.row import Spared
@@ -14,8 +15,6 @@ from agentmem.inspect.texts import Texts
 from agentmem.model import Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
 from agentmem.tape import Tape
 
-LIVE_SECONDS = 120.0
-"""A run whose file changed so recently is live."""
 PENDING_SECONDS = 600.0
 """A call without a result keeps a run live for so long."""
 WAITED_SECONDS = 86_400.0

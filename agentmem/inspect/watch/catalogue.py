@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.formats.source import Unreadable
-from agentmem.inspect.discover import LIVE_SECONDS, NoRuns, describe, expand, is_address, nothing, places, postgres
+from agentmem.inspect.discover import NoRuns, describe, expand, is_address, nothing, places, postgres
 from agentmem.inspect.watch.servers import Servers
 from agentmem.model import RunInfo, RunStatus
 

@@ -29,6 +29,7 @@ RUNS_SECONDS = 0.25
 LOOK_SECONDS = 2.0
 """How often targets are looked through for runs that appeared without an event; less often where that is dear."""
 SLOWEST_LOOK = 30.0
+SECOND_LOOK = 0.5
 LOOK_SHARE = 500
 """Looking through takes at most this part of the time."""
 WORK_SECONDS = 0.03
@@ -70,6 +71,7 @@ class Watch:
         self._told_trouble = ""
         self._told_runs: object = None
         self._look_due = 0.0
+        self._first_look = True
         self._dirty = True
         """The list of runs may be another than the one told."""
 
@@ -139,7 +141,10 @@ class Watch:
         began = time.monotonic()
         self._dirty |= self._catalogue.look(self._chosen) or not len(self._catalogue)
         cost = time.monotonic() - began
-        self._look_due = now + min(max(LOOK_SECONDS, LOOK_SHARE * cost), SLOWEST_LOOK)
+        # The first look pays for imports and comes before events are on: the second one follows soon in any case.
+        pause = min(max(LOOK_SECONDS, LOOK_SHARE * cost), SLOWEST_LOOK)
+        self._look_due = now + (SECOND_LOOK if self._first_look else pause)
+        self._first_look = False
         self._plan()
 
     def _plan(self) -> None:

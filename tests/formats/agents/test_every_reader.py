@@ -98,7 +98,7 @@ def _arriving(source: Path, target: Path) -> Iterator[None]:
             yield
 
 
-@pytest.mark.parametrize("sample", [one for one in SAMPLES if not one.endswith(".db")])
+@pytest.mark.parametrize("sample", [*(one for one in SAMPLES if not one.endswith(".db")), "codex/exec-stream.jsonl"])
 def test_what_is_followed_from_the_first_byte_is_what_is_read_at_once(placed: Path) -> None:
     source = placed.rename(placed.with_name("whole")) if placed.is_dir() else placed
     if source == placed:

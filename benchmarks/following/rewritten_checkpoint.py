@@ -1,6 +1,6 @@
 """T11: a 5 MB checkpoint rewritten with one step more: CPU from the bytes to the new run, against orjson.loads of them.
 
-    python -m benchmarks.rewritten_checkpoint      (orjson is needed for the floor: pip install orjson)
+    python -m benchmarks.following.rewritten_checkpoint      (orjson is needed for the floor: pip install orjson)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """T6, T7: 200 runs live with a write every 20 ms, and 1,000 files watched while nothing happens.
 
-    python -m benchmarks.many_files
+    python -m benchmarks.following.many_files
 """
 
 from __future__ import annotations
