@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.common import Figure, Row, report
 from benchmarks.terminal import Terminal
@@ -30,7 +31,7 @@ Bare().run()
 
 
 def line(number: int) -> str:
-    messages = [{"role": "user", "content": "find the leak"}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "find the leak"}]
     for step in range(number):
         call = {"id": f"c{step}", "type": "function", "function": {"name": "read", "arguments": f'{{"n": {step}}}'}}
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -67,10 +68,10 @@ class Area(App[None]):
 
 def log(path: Path, steps: int, characters: int) -> None:
     """A plain list whose prompts hold about `characters` from the first step on."""
-    messages = [{"role": "user", "content": "find the leak " + "with care " * (characters // 10)}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "find the leak " + "with care " * (characters // 10)}]
     for number in range(steps):
         call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": f'{{"n":{number}}}'}}
-        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})  # type: ignore[dict-item]  # a call
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"page {number} " * 20})
     path.write_text(json.dumps({"step": steps, "messages": messages, "notes": ""}))
 
@@ -136,7 +137,7 @@ async def listed(steps: int, rounds: int) -> tuple[Figure, Figure]:
 
         firsts = []
         for _ in range(5):
-            app = Inspector(Still, clock=False)  # type: ignore[arg-type]  # a source of one run
+            app = Inspector(Still, clock=False)
             began = time.process_time()
             async with app.run_test(size=SIZE) as pilot:
                 await pilot.pause(0.2)

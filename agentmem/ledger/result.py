@@ -10,7 +10,7 @@ from agentmem.ledger.signature import digest, parsed
 MASK = "<~>"
 ERROR_PREFIX_CHARACTERS = 120
 ERROR_PREFIX_LEAST = 20
-_MASKED_LINE = 1_000
+_MASKED_LINE = 600
 """Characters of an error line that are masked for its first 120: values and times in it may be long."""
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _YEAR = r"(?:,?\s+(?:19|20)\d\d)?"
@@ -198,7 +198,7 @@ def error_prefix(error: str, arguments: str) -> str | None:
 
 def is_not_found(error: str) -> bool:
     """Whether an error says that what was looked for is not there."""
-    return _NOT_FOUND.search(error) is not None
+    return _NOT_FOUND.search(error, 0, _LONGEST_LINE) is not None
 
 
 def says_running(result: str) -> bool:

@@ -147,6 +147,11 @@ class Tape:
         """(call_id, stub_of, field, tool) of a piece, without making its segment."""
         return self._extra.get(ident, _NOTHING)
 
+    def characters(self, ident: int) -> int | None:
+        """Length of a piece's whole text in code points, without making its segment."""
+        characters = self._characters[ident]
+        return None if characters == _UNKNOWN else characters
+
     def carrier(self, field: str) -> int | None:
         """The last piece in the list that carries that field; None if none does."""
         found = self._carriers.get(field)

@@ -260,12 +260,15 @@ class LaneAssembly:
         self._steps.append(
             Step(
                 lane.id, draft.n, draft.own, draft.at, False, draft.parent, prompt, draft.fields,
-                tuple(map(segment, draft.replies)), attempts, tuple(map(segment, draft.results)), self._drops(index),
+                tuple(map(segment, draft.replies)), attempts, tuple(map(segment, draft.results)), (),
                 setting.shown(draft.tokens), draft.usage, boundary, goal, after,
                 sum(not call.answered for call in draft.calls), draft.gap, draft.notes,
             )
         )  # fmt: skip
-        dirty.discard(index)
+        if self._rows[index]:
+            dirty.add(index)  # frozen with the others, when what needs them and what comes back is known
+        else:
+            dirty.discard(index)
         return dirty
 
     def _freeze_open(self) -> set[int]:

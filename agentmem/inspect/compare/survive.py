@@ -32,6 +32,8 @@ _LONG_ENOUGH = 8
 _SHORTEST_CHANGED = 4
 _READ_FOR_CHANGED = 300_000
 """Characters of what was merely read, the newest first, in which the first forms of changed things are looked for."""
+_READ_TO_VERIFY = 1_500_000
+"""Characters of it in which what seems changed is looked for as it is said now; more than a window holds."""
 _READ_START, _READ_END = 4_000, 2_000
 """Of one piece of it so much from its start and its end."""
 _SORTS: tuple[LostKind, ...] = ("identifiers", "paths", "numbers")
@@ -62,7 +64,7 @@ def survival(
     spent = 0
     unread: list[int] = []
     for ident in left:
-        if merely_read(KINDS[tape.kinds[ident]], tape.segment(ident).characters):
+        if merely_read(KINDS[tape.kinds[ident]], tape.characters(ident)):
             unread.append(ident)
             continue
         body = text(ident)
@@ -156,7 +158,7 @@ def _changed(
 
 def _stood_before(found: dict[str, str], read: Callable[[], Iterable[str | None]]) -> None:
     """Take out what stood in a text that was read just as it is said now: it was not changed on the way."""
-    budget = LARGEST
+    budget = _READ_TO_VERIFY
     if found:
         for body in read():
             if body is None or not found or budget <= 0:

@@ -75,6 +75,13 @@ class _Message:
     error: str | None = None
     steps: list[int] = field(default_factory=list)
     """Indices of its steps."""
+    placed: int = 0
+    """So many of its pieces stand in the prompt; told only of messages behind the summary."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Its pieces as they are sent."""
+        return [] if self.failed else [ident for part in self.parts.values() for ident in part.pieces]
 
 
 class Session:
@@ -84,6 +91,12 @@ class Session:
         self.draft, self.lane = draft, lane
         self._messages: dict[str, _Message] = {}
         self._order: list[str] = []
+        self._places: dict[str, int] = {}
+        """Message -> index in the order."""
+        self._changed = 0
+        """Index of the first message that changed since the prompt was brought up to date; -1: all of it."""
+        self._summary_at = -1
+        """Index of the summary that begins the prompt."""
         self._reverted: str | None = None
         self._boundary: str | None = None
         """The summary of the compaction that stands."""
@@ -102,12 +115,14 @@ class Session:
         if known is None:
             role = "user" if info.get("role") == "user" else "assistant"
             known = self._messages[ident] = _Message(ident, role)
+            self._places[ident] = len(self._order)
             self._order.append(ident)
             known.parent = text_of(info.get("parentID"))
             if role == "assistant":
                 self.settle(_created(info))
                 self._step(known, info)
             self.lane.answered = False
+        self._touched(ident)
         known.summary = info.get("summary") is True and known.role == "assistant"
         known.finished = bool(info.get("finish"))
         known.stopped = known.finished and info.get("finish") != "tool-calls"
@@ -120,6 +135,10 @@ class Session:
         self._failure(known, error)
         if known.steps:
             self._usage(known, info, label)
+        self._touched(ident)
+
+    def _touched(self, ident: str) -> None:
+        self._changed = min(self._changed, self._places[ident])
 
     def _step(self, known: _Message, info: Mapping[str, Any]) -> None:
         at = _created(info)
@@ -255,6 +274,8 @@ class Session:
         for ident, part in parts:
             if ident in self._messages:
                 self._messages[ident].parts.pop(part, None)
+        self._places = {ident: index for index, ident in enumerate(self._order)}
+        self._changed = -1
         if messages:
             self.lane.boundary = Boundary("rewind", True, None, None, f"{len(messages)} {_GONE}")
 
@@ -262,7 +283,7 @@ class Session:
         """What the session says was undone: everything from a message on."""
         ident = text_of(info.get("messageID")) if isinstance(info, Mapping) else None
         if ident != self._reverted:
-            self._reverted = ident
+            self._reverted, self._changed = ident, -1
             if ident is not None:
                 self.lane.boundary = Boundary("rewind", True, None, None, f"undone from {ident}")
 
@@ -276,9 +297,19 @@ class Session:
             if part.stub is not None:
                 part.pieces = (part.pieces[0], part.stub[1])
                 self._cleared.remove(part)
-        visible, summary = self._visible()
-        ids = [ident for known in visible for part in known.parts.values() for ident in part.pieces]
-        held, changed = self.lane.fields, stand(self.lane, ids)
+        fresh = [] if due else self._fresh()
+        if fresh:
+            start = len(self.lane.tape.live) - sum(known.placed for known in fresh)
+            visible, summary = [known for known in fresh if not known.failed], self._boundary
+        else:
+            start, (visible, summary) = 0, self._visible()
+            self._summary_at = -1 if summary is None else self._places[summary]
+            fresh = self._from(self._summary_at + 1)
+        for known in fresh:
+            known.placed = len(known.ids)
+        self._changed = len(self._order)
+        ids = [ident for known in visible for ident in known.ids]
+        held, changed = self.lane.fields, stand(self.lane, ids, start)
         if changed:
             if summary != self._boundary and summary is not None:
                 self.lane.boundary = Boundary("compaction", True, None, None, f"compaction, summary {summary}")
@@ -291,6 +322,17 @@ class Session:
         self.lane.answered = done and last is not None and (last.stopped or not calls)
         self._fields()
         return changed or self.lane.fields is not held
+
+    def _from(self, index: int) -> list[_Message]:
+        return [self._messages[ident] for ident in self._order[index:]]
+
+    def _fresh(self) -> list[_Message]:
+        """The messages at the end of which only some may have changed, where all before them stand as they stood; empty
+        where the whole prompt must be looked at."""
+        if self._reverted is not None or self._changed <= self._summary_at:
+            return []
+        found = self._from(min(self._changed, len(self._order) - 1))
+        return [] if any(known.summary for known in found) or all(known.failed for known in found) else found
 
     def _visible(self) -> tuple[list[_Message], str | None]:
         """(messages that are sent, in order; the summary that begins them)."""
