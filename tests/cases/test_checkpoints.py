@@ -125,7 +125,7 @@ def test_a_step_number_as_text_is_a_number(tmp_path: Path, step: object) -> None
 
 def test_a_step_that_is_no_number_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     run = open_file(tmp_path / "run.json", {"step": "seven", "messages": [user(GOAL), said("a")]}).run
-    assert len(each(run)) == 1 and "step is no number" in run.problems[0].what
+    assert len(each(run)) == 1 and "is no whole number" in run.problems[0].what
 
 
 def test_a_step_that_goes_backwards_is_shown_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -125,13 +125,23 @@ MESSAGES_OF_ANY_TYPE: list[object] = [
 
 
 @pytest.mark.parametrize("messages", MESSAGES_OF_ANY_TYPE)
-def test_messages_of_any_type_survive(tmp_path: Path, messages: object) -> None:
-    run = open_file(tmp_path / "run.json", {"step": 4, "notes": "n", "messages": messages}).run
-    assert run.path.endswith("run.json")
+def test_messages_of_any_type_survive_beside_a_state(tmp_path: Path, messages: object) -> None:
+    body = {"step": 4, "notes": "n", "state": {"port": "8443"}, "messages": messages}
+    run = open_file(tmp_path / "run.json", body).run
     if not isinstance(messages, list):
         assert messages is None or run.problems
     elif {"a": 1} in messages:
         assert each(run)[0].replies[0].head == "hi"
+
+
+@pytest.mark.parametrize("messages", MESSAGES_OF_ANY_TYPE)
+def test_messages_of_any_type_alone_are_shown_or_refused_in_one_line(tmp_path: Path, messages: object) -> None:
+    try:
+        run = open_file(tmp_path / "run.json", {"step": 4, "notes": "n", "messages": messages}).run
+    except Unreadable as refused:
+        assert "run.json" in str(refused) and "\n" not in str(refused)
+    else:
+        assert messages is None or each(run)
 
 
 CONTENTS: list[object] = [
