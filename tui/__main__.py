@@ -29,6 +29,7 @@ class Options:
 
     path: list[str] = field(default_factory=list)
     demo: bool = False
+    all: bool = False
     speed: float = 1.0
     folder: str | None = None
     counter: str = "chars4"
@@ -77,12 +78,15 @@ def options(given: Sequence[str]) -> Options:
         parser.add_argument("--folder", metavar="DIR", help="where the run is written, and kept")
     else:
         parser.add_argument("path", nargs="*", metavar="PATH", help="files, folders, globs, a database")
+        parser.add_argument("--all", action="store_true", help="all runs of known agents, not only this folder's")
     parser.add_argument("--counter", default="chars4", metavar="NAME", help="token counter")
     parser.add_argument("--window", type=int, metavar="N", help="tokens of the model's window")
     parser.add_argument("--bell", action="store_true", help="ring on a new silent drop or cycle")
     parser.add_argument("--light", action="store_true", help="the light theme")
     for name, value in vars(parser.parse_args(rest)).items():
         setattr(asked, name, value)
+    if asked.all:
+        asked.path = [*asked.path, "~agents"]
     if asked.window is not None and asked.window <= 0:
         raise Refused(f"--window {asked.window} is not above zero")
     if not 0 <= asked.speed <= 1000:

@@ -14,7 +14,7 @@ from agentmem import safe
 from agentmem.checkpoint.store import CheckpointError
 from agentmem.cli.output import Unwritable, error
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.inspect.discover import NoRuns
+from agentmem.inspect.discover import EVERYWHERE, NoRuns
 from agentmem.inspect.open import Opened, SeveralRuns, open_run
 from agentmem.model import Lane, Run, Step
 from agentmem.tokens import DEFAULT, NAMES, UnknownCounter, counter
@@ -89,6 +89,7 @@ def parser(name: str, what: str, *, path: bool = True) -> Parser:
     if not path:
         return made
     made.add_argument("path", nargs="?", default="", metavar="PATH", help="a file, a folder or a glob")
+    made.add_argument("--all", action="store_true", help="all runs of known agents, not only this folder's")
     made.add_argument("--run", metavar="ID", help="which run, where PATH holds several")
     made.add_argument("--lane", metavar="LANE", help="a lane: main, a subagent's id, branch-1")
     made.add_argument("--window", type=positive, metavar="N", help="tokens of the model's window")
@@ -111,6 +112,8 @@ def positive(text: str) -> int:
 def opened(args: argparse.Namespace) -> Opened:
     """The run that the arguments name."""
     counter(args.counter)
+    if args.all and not args.path:
+        args.path = EVERYWHERE
     keeper = None
     if not args.no_history:
         from agentmem.inspect.history import reading

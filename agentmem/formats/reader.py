@@ -83,5 +83,8 @@ class Format:
     """For stores of several runs (databases, job folders): their list. None: a path is one run."""
     places: Callable[[Path], Iterable[Path]] | None = None
     """Where this agent keeps transcripts for a working folder: (folder) -> files that exist, newest first."""
+    everywhere: tuple[str, ...] = ()
+    """Globs of all transcripts that this agent keeps, whatever folder it worked in: below `~`, or below an environment
+    variable with what stands for it, `{CODEX_HOME|~/.codex}`."""
     peek: Callable[[Path], RunInfo] | None = None
     """A row of the list from the head and tail of the file; None: made from the file's name and times."""

@@ -21,6 +21,8 @@ from agentmem.formats.source import Unreadable, read_at
 from agentmem.formats.stores.unknown import why_no_database
 from agentmem.model import RunInfo, RunStatus
 
+EVERYWHERE = "~agents"
+"""The target that stands for all transcripts of known agents (`--all`)."""
 _SIDE_FILES = (".steps.jsonl", ".calls.jsonl", ".lock", ".tmp", ".meta.json")
 _ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
 _ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")
@@ -40,10 +42,35 @@ def is_side_file(path: Path) -> bool:
     return name.startswith(".") or name.endswith(_SIDE_FILES)
 
 
+def everywhere() -> list[Path]:
+    """All transcripts that known agents keep, whatever folder they worked in, newest first."""
+    found: dict[str, float] = {}
+    for known in formats():
+        for pattern in known.everywhere:
+            for name in glob.iglob(_rooted(pattern)):
+                try:
+                    found[name] = os.stat(name).st_mtime
+                except OSError:
+                    continue  # gone since it was listed
+    return [Path(name) for name in sorted(found, key=lambda name: -found[name])[:_MOST_FILES]]
+
+
+def _rooted(pattern: str) -> str:
+    """The pattern below a home, or below what an environment variable names."""
+    if pattern.startswith("{"):
+        variable, _, rest = pattern[1:].partition("|")
+        usual, _, below = rest.partition("}")
+        pattern = glob.escape(os.environ.get(variable) or os.path.expanduser(usual)) + below
+    return os.path.expanduser(pattern)
+
+
 def expand(target: str) -> Iterator[Path]:
     """Files of a target: itself, those of a folder (and of `runs` in it), those that a glob names; for a bare name that
     is no path the run of that name in `runs` here. Links that lead out of a folder are not followed. Raises Unreadable
     naming the target."""
+    if target == EVERYWHERE:
+        yield from everywhere()
+        return
     path = Path(target)
     try:
         mode = os.stat(path).st_mode

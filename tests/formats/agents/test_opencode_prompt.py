@@ -12,7 +12,6 @@ from agentmem.formats.draft import RunDraft
 from agentmem.tokens import counter
 from tests.formats.agents.following import picture
 
-
 WHAT = ("user", "call", "call", "call", "say", "late", "fail", "prune", "compact", "gone", "undo")
 
 

@@ -7,5 +7,6 @@ from agentmem.formats.agents.claude_code.reader import ClaudeCodeReader
 from agentmem.formats.reader import Format
 
 FORMAT = Format(
-    "claude-code", "sessions of Claude Code", recognise, ClaudeCodeReader, places=places, peek=peek,
+    "claude-code", "sessions of Claude Code", recognise, ClaudeCodeReader, places=places,
+    everywhere=("{CLAUDE_CONFIG_DIR|~/.claude}/projects/*/*.jsonl",), peek=peek,
 )  # fmt: skip

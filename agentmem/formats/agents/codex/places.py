@@ -186,4 +186,7 @@ def _goal(entry: Entry, payload: Mapping[str, object]) -> str | None:
     return None
 
 
-FORMAT = Format("codex", "Codex rollouts and exec streams", recognise, open_codex, places=places, peek=peek)
+FORMAT = Format(
+    "codex", "Codex rollouts and exec streams", recognise, open_codex, places=places,
+    everywhere=("{CODEX_HOME|~/.codex}/sessions/*/*/*/rollout-*.jsonl*",), peek=peek,
+)  # fmt: skip

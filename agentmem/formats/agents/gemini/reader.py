@@ -213,4 +213,7 @@ def _glance(path: Path) -> Iterator[Mapping[str, Any]]:
         )
 
 
-FORMAT = Format("gemini-cli", "Gemini CLI", recognise, open_chat, places=places, peek=peek)
+FORMAT = Format(
+    "gemini-cli", "Gemini CLI", recognise, open_chat, places=places,
+    everywhere=("~/.gemini/tmp/*/chats/session-*.json*",), peek=peek,
+)  # fmt: skip

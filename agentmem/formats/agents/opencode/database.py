@@ -254,4 +254,7 @@ def places(folder: Path) -> Iterable[Path]:
             continue  # a database of another kind, or one that is being made
 
 
-FORMAT = Format("opencode", "opencode", recognise, DatabaseReader, runs=runs, places=places)
+FORMAT = Format(
+    "opencode", "opencode", recognise, DatabaseReader, runs=runs, places=places,
+    everywhere=("{XDG_DATA_HOME|~/.local/share}/opencode/opencode*.db",),
+)  # fmt: skip

@@ -281,5 +281,6 @@ def _request(event: object) -> str | None:
 
 
 FORMAT = Format(
-    "openhands", "conversations of the OpenHands SDK", recognise, open_conversation, places=places, peek=peek
-)
+    "openhands", "conversations of the OpenHands SDK", recognise, open_conversation, places=places,
+    everywhere=("{OPENHANDS_CONVERSATIONS_DIR|~/.openhands/conversations}/*",), peek=peek,
+)  # fmt: skip

@@ -360,4 +360,7 @@ def peek(path: Path) -> RunInfo:
     return RunInfo(ident, str(path), "pi", path.stat().st_mtime, goal=goal, agent="pi", model=model)
 
 
-FORMAT = Format("pi", "pi and its family", recognise, PiReader, places=places, peek=peek)
+FORMAT = Format(
+    "pi", "pi and its family", recognise, PiReader, places=places,
+    everywhere=("~/.pi/agent/sessions/*/*.jsonl", "~/.omp/agent/sessions/*/*.jsonl"), peek=peek,
+)  # fmt: skip
