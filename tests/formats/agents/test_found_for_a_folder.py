@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentmem.inspect.discover import NoRuns, find
+from agentmem.inspect.discover import EVERYWHERE, NoRuns, find
 from tests.conftest import ROOT
 
 SAMPLES = ROOT / "sample_runs"
@@ -164,3 +164,15 @@ def test_homes_that_hold_rubbish_do_not_stand_in_the_way(home: Path, folder: Pat
             file.write_bytes(b"\0{" * 40)
     AGENTS["pi"](home, folder)
     assert [row.format for row in find([]) if row.problem is None] == ["pi"]
+
+
+KEPT_AT_HOME = ("claude-code", "codex", "pi", "gemini-cli", "opencode", "openhands")
+
+
+@pytest.mark.parametrize("name", KEPT_AT_HOME)
+def test_all_runs_are_found_whatever_folder_they_were_made_in(
+    home: Path, folder: Path, name: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed = AGENTS[name](home, folder)
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert {row.path for row in find([EVERYWHERE]) if row.format == name} == {str(placed)}
