@@ -139,3 +139,22 @@ def test_things_weigh_by_who_named_them_and_how_often() -> None:
     things.take("A_11", "result")
     things.take("A_11 B_22", "user")
     assert things.identifiers["A_11"] > things.identifiers["B_22"] > 5000 - 1
+
+
+def test_the_escape_sequences_of_a_terminal_are_no_part_of_an_identifier() -> None:
+    things = Things()
+    things.take("\x1b[?2004ldef_total 8841\x1b[0m", "result")
+    assert list(things.identifiers) == ["def_total"] and list(things.numbers) == ["8841"]
+    assert "def_total" in tokens_in("\x1b[?2004ldef_total")
+
+
+def test_what_sed_is_told_is_no_path() -> None:
+    things = Things()
+    things.take('bash {"command":"sed -i s/a-c/a+b/ src/calc.py"}', "call")
+    assert list(things.paths) == ["src/calc.py"]
+
+
+def test_a_thing_of_a_long_result_that_came_out_changed_is_told_and_one_that_stood_in_it_as_it_is_now_is_not() -> None:
+    long = "line of a log\n" * 300 + "order A-88417 and A-88471 at port 58123\n" + "line of a log\n" * 100
+    assert compacted(("result", long), summary="The order is A-88417.").changed == ()
+    assert compacted(("result", long), summary="The port is 58132.").changed == (("58123", "58132"),)

@@ -96,3 +96,17 @@ def test_what_is_no_failure_is_not(text: str) -> None:
 def test_the_text_of_a_log_is_no_failure_of_its_reader() -> None:
     log = "Error: one\nError: two\n"
     assert failure(log, reads=True) is None and failure(log) is not None
+
+
+def test_a_listing_masks_the_day_and_not_the_size_before_it() -> None:
+    assert mask("staff    96 Nov 21 02:31 .") == "staff    96 <~> <~> ."
+    assert mask("on 12 Mar 2024 at 10:00") == "on <~> at <~>"
+
+
+def test_a_text_is_given_the_same_key_when_it_comes_again() -> None:
+    text = "took 12 ms, pid 4711, 88 rows"
+    assert result_key(text) == result_key(text) == result_key("took 99 ms, pid 1, 88 rows") != result_key("89 rows")
+
+
+def test_the_word_of_an_error_is_looked_for_at_the_start_of_a_long_line() -> None:
+    assert error_line("x" * 50 + "\n" + "it failed " + "y" * 100_000).startswith("it failed")

@@ -17,6 +17,8 @@ from agentmem.model import Segment
 LARGEST = 4_000_000
 """Characters of one side of a boundary that are looked at."""
 _TOKEN = re.compile(r"[A-Za-z0-9_./:@#%+~\\-]{2,200}")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,30}[A-Za-z]")
+"""What a terminal was told; its letters join the word behind it."""
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?%?")
 _EXTENSION = re.compile(
@@ -74,6 +76,11 @@ _AMOUNT = re.compile(r"[+-]?\d[\d.,]*(?:[A-Za-z%]{1,2}|min|sec|px|pt|rem|[KMG]i?
 _SPOT = re.compile(r"(\.\w{1,8})(?::\d.*|:[^/\\]*)$")
 
 
+def plain(text: str) -> str:
+    """Without the escape sequences of a terminal."""
+    return _ESCAPE.sub(" ", text) if "\x1b" in text else text
+
+
 def merely_read(kind: str, characters: int | None) -> bool:
     """Whether a piece of that kind and length is told by its length alone to have been read, not said."""
     return kind not in _WEIGHTS and characters is not None and characters > _LONG_ANSWER
@@ -108,6 +115,7 @@ class Things:
     def take(self, text: str, kind: str, segment: Segment | None = None) -> None:
         """Add the things of one text of a piece of that kind."""
         weight = _WEIGHTS.get(kind, 1)
+        text = plain(text)
         if kind == "call":
             self._call(text, segment)
             return
@@ -201,7 +209,7 @@ def spotless(path: str) -> str:
 
 def tokens_in(text: str) -> set[str]:
     """Every token of a text, and of paths also the path alone: what a thing must be among to stand there."""
-    found = set(map(trimmed, set(_TOKEN.findall(text))))
+    found = set(map(trimmed, set(_TOKEN.findall(plain(text)))))
     found.update([spotless(token) for token in found if ":" in token])
     return found
 
@@ -210,6 +218,8 @@ def _is_path(token: str) -> bool:
     if len(token) < 4 or not any(map(str.isalpha, token)):
         return False
     parts = [part for part in re.split(r"[/\\\\]", token) if part]
+    if len(parts) == 3 and parts[0] in ("s", "y"):
+        return False  # what sed was told to put in the place of what
     if len(parts) > 2 or (parts and ("." in parts[-1].strip(".") or token[0] in "~.@")):
         return True
     return bool(parts) and (parts[0].lower() in _FOLDERS or any(c in "_0123456789" for c in token))
