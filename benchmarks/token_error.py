@@ -1,4 +1,4 @@
-"""T12: prompt tokens against what the provider reported, on real transcripts: the quick estimate (by characters, brought
+"""T12: prompt tokens against what the provider reported, on real transcripts: the quick estimate (characters, brought
 to the scale of the report before), and the bare counters.
 
     python -m benchmarks.token_error FILE...      (o200k and claude are measured if the extra `tokens` is installed)

@@ -161,7 +161,7 @@ class Inspector(App[None]):
 
     def _set_title(self, run: Run) -> None:
         """The terminal's title says what `agentmem line` says."""
-        from agentmem.inspect.status_line import status_line
+        from agentmem.inspect.telling.status_line import status_line
 
         title = safe.line(f"{safe.name(run.id, 20)} {status_line(run)}")
         if title != self._titled:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentmem.inspect.verdict import Verdict
+    from agentmem.inspect.telling.verdict import Verdict
     from agentmem.model import Cycle, Drop, GoalStatus, Lane, Lifeline, Run, Step
 
 SILENT, BOUNDARY, CYCLE, ERROR, CHANGED, DROPPED, WAITING = 64, 32, 16, 8, 4, 2, 1
@@ -159,7 +159,7 @@ def mark_of(step: Step) -> int:
 
 def build(run: Run, previous: Index | None = None) -> Index:
     """The index of a run; what has not changed since `previous` is taken over (steps are compared by identity)."""
-    from agentmem.inspect.verdict import verdict
+    from agentmem.inspect.telling.verdict import verdict
 
     old = previous.lanes if previous is not None and previous.run.id == run.id else {}
     lanes = {lane.id: _lane(run, lane, old.get(lane.id)) for lane in run.lanes}

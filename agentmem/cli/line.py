@@ -6,7 +6,7 @@ from agentmem import safe
 from agentmem.cli.common import opened, parser, patiently, shown
 from agentmem.cli.output import document, text
 from agentmem.inspect.discover import find
-from agentmem.inspect.status_line import status_line
+from agentmem.inspect.telling.status_line import status_line
 from agentmem.model import Run
 
 

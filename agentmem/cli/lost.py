@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import block, count, document, encodable
-from agentmem.inspect.lost_block import lost_block
+from agentmem.inspect.telling.lost_block import lost_block
 from agentmem.model import Run
 
 

@@ -8,7 +8,7 @@ from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import document, encodable, iso, size, table, text, tokens
 from agentmem.inspect.open import Opened, SeveralRuns
-from agentmem.inspect.verdict import verdict
+from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Drop, Lane, Run, RunInfo, Step
 from agentmem.safe import name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agentmem.inspect.verdict import verdict
+from agentmem.inspect.telling.verdict import verdict
 from tests.cases.written import (
     Message,
     call,

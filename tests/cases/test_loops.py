@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentmem.inspect.verdict import verdict
+from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Run
 from tests.cases.written import Message, call, each, list_of, log, open_file, request, result, said, turn, user
 

@@ -143,7 +143,7 @@ def test_a_new_run_in_the_same_file_starts_over(tmp_path: Path) -> None:
 
 
 def test_what_a_lost_field_looked_like_is_explained_where_it_is_no_drop(tmp_path: Path) -> None:
-    from agentmem.inspect.explain import not_drops
+    from agentmem.inspect.telling.explain import not_drops
 
     source = saved(tmp_path, {"facts": {"port": "8841"}}, {"config": {"db_port": "8841"}})
     assert not_drops(source.run, source.run.main.steps[-1]) is not None

@@ -9,8 +9,8 @@ import pytest
 from agentmem.cli.lifeline import sentence
 from agentmem.inspect.lifelines import text_lifeline
 from agentmem.inspect.open import Opened
-from agentmem.inspect.verdict import verdict
-from agentmem.inspect.why import why
+from agentmem.inspect.telling.verdict import verdict
+from agentmem.inspect.telling.why import why
 from tests.cases.written import Message, drops, open_file, turn, user, versions
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentmem.inspect.explain import (
+from agentmem.inspect.telling.explain import (
     explain_attempt,
     explain_cycle,
     explain_drop,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentmem.inspect.lost_block import lost_block, statement
+from agentmem.inspect.telling.lost_block import lost_block, statement
 from agentmem.model import Lost
 from tests.tui.panes.builders import drop, plain_run, story
 

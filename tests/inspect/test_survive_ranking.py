@@ -8,7 +8,7 @@ import pytest
 
 from agentmem.inspect.compare.survive import is_variant
 from agentmem.inspect.compare.things import Things, is_listing, spotless, tokens_in
-from agentmem.inspect.lost_block import SHOWN, boundary_block
+from agentmem.inspect.telling.lost_block import SHOWN, boundary_block
 from agentmem.model import Survival
 
 from .builders import Tale

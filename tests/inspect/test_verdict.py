@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentmem.inspect.status_line import status_line
-from agentmem.inspect.verdict import verdict
+from agentmem.inspect.telling.status_line import status_line
+from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Lane, Run
 from tests.tui.builders import calm, many, story
 

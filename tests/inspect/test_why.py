@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentmem.inspect.why import why
+from agentmem.inspect.telling.why import why
 from agentmem.model import Lane, Run
 from tests.tui.panes.builders import attempt, plain_run, story
 

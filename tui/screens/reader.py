@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentmem.inspect.why import Because
+    from agentmem.inspect.telling.why import Because
     from agentmem.model import Cursor, Lifeline, Run, Step
 
     from ..index import Index, LaneIndex
@@ -141,7 +141,7 @@ class Reader:
 
     def because(self) -> Because:
         """The next link from trouble to its cause; after the last one it begins again."""
-        from agentmem.inspect.why import why
+        from agentmem.inspect.telling.why import why
 
         assert self.run is not None
         at = self._chain[self._link] if self._chain else None

@@ -143,7 +143,11 @@ class StepsPane(Pane):
     def explain(self) -> tuple[str, ...]:
         if self._lane is None or self._run is None or self.selected is None:
             return ()
-        return explain_size(self._run, self._lane, self._lane.steps[self.selected])
+        # Not needed for the first paint, which would pay for the comparisons that it stands on.
+        from agentmem.inspect.telling.explain import explain_header
+
+        step = self._lane.steps[self.selected]
+        return (*explain_size(self._run, self._lane, step), "", *explain_header(self._run, step))
 
     def under_cursor(self) -> tuple[str, int] | None:
         if self._lane is None or self.selected is None:

@@ -1,4 +1,4 @@
-"""The second row: the worst thing in one sentence with its consequence (`agentmem.inspect.verdict`)."""
+"""The second row: the worst thing in one sentence with its consequence (`agentmem.inspect.telling.verdict`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .line import Line, Span, fit
 from .rows import Band
 
 if TYPE_CHECKING:
-    from agentmem.inspect.verdict import Verdict
+    from agentmem.inspect.telling.verdict import Verdict
 
 _LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "warning-muted"),
          "calm": ("label", None), "unknown": ("label", None)}  # fmt: skip

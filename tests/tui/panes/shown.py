@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentmem.inspect.verdict import verdict
+from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Run
 from tui.context import Context, Texts
 from tui.index import Index, _lane

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agentmem import safe
-from agentmem.inspect.explain import explain_drop, explain_piece, explain_prompt
-from agentmem.inspect.lost_block import lost_block
-from agentmem.inspect.why import why
+from agentmem.inspect.telling.explain import explain_drop, explain_piece, explain_prompt
+from agentmem.inspect.telling.lost_block import lost_block
+from agentmem.inspect.telling.why import why
 from agentmem.model import Boundary, Cycle, Field, Gap, Lane, Lifeline, Lost, Miss, Run, Survival, Waiting
 from tui.widgets.bars import axis_for
 from tui.widgets.line import Line

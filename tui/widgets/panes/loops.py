@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agentmem.inspect.explain import explain_attempt, explain_cycle, explain_waiting
+from agentmem.inspect.telling.explain import explain_attempt, explain_cycle, explain_waiting
 from agentmem.model import Attempt, Cursor, Cycle, Run, Waiting
 
 from ...context import Context

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import ClassVar
 
-from agentmem.inspect.explain import explain_drop, explain_prompt
-from agentmem.inspect.lost_block import lost_block, statement
+from agentmem.inspect.telling.explain import explain_drop, explain_prompt
+from agentmem.inspect.telling.lost_block import lost_block, statement
 from agentmem.model import Cursor, Drop, Run
 
 from ...context import Context

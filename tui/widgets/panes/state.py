@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentmem.inspect.explain import explain_drop, explain_field
+from agentmem.inspect.telling.explain import explain_drop, explain_field
 from agentmem.model import Cursor, Drop, Field, Run, Step
 
 from ...context import Context

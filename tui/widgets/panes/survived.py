@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from agentmem.inspect.lost_block import KEYWORD_KINDS, ORDER, SINGULAR
+from agentmem.inspect.telling.lost_block import KEYWORD_KINDS, ORDER, SINGULAR
 from agentmem.model import Survival
 
 from ..line import Line, Span, fit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from agentmem.inspect.explain import explain_drop, explain_piece, explain_prompt
+from agentmem.inspect.telling.explain import explain_drop, explain_piece, explain_prompt
 from agentmem.model import Cursor, Run
 
 from ...context import Context

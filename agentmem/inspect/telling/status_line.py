@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.inspect.verdict import short_name
+from agentmem.inspect.telling.verdict import short_name
 from agentmem.safe import name
 
 if TYPE_CHECKING:

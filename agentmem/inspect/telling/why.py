@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentmem.inspect.lost_block import statement
+from agentmem.inspect.telling.lost_block import statement
 from agentmem.model import Attempt, Cursor, Drop, Lane, Miss, Run, Step
 from agentmem.safe import name as safe_name
 from agentmem.tape import PromptView

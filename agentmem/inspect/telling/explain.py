@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentmem.inspect.lost_block import statement
 from agentmem.inspect.measure import scaled, unaccounted
+from agentmem.inspect.telling.lost_block import statement
 from agentmem.model import Attempt, Cycle, Drop, Field, Lane, Run, Segment, Step, Waiting, Where
 from agentmem.safe import line, name
 from agentmem.tape import PromptView
