@@ -12,7 +12,7 @@ from agentmem.safe import name
 def run(arguments: list[str]) -> int:
     asked = parser("lifeline", "Where a text stood, step by step.")
     asked.add_argument("text", nargs="?", metavar="TEXT", help="the text to follow")
-    args = asked.parse_args(arguments)
+    args = asked.parse_intermixed_args(arguments)
     if args.text is None:
         raise Refused("lifeline: TEXT missing; `agentmem lifeline PATH TEXT`")
     if not args.text:

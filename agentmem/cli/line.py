@@ -15,7 +15,7 @@ def run(arguments: list[str]) -> int:
     args = asked.parse_args(arguments)
     if args.run is None:
         newest = patiently(lambda: find([args.path] if args.path else [])[0], args.path)
-        args.path, args.run = newest.path, None
+        args.path, args.run = newest.path, newest.id
 
     def show(value: Run) -> None:
         line = safe.line(status_line(value))

@@ -7,6 +7,7 @@ import argparse
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import document, encodable, iso, size, table, text, tokens
+from agentmem.inspect.measure import estimate
 from agentmem.inspect.open import Opened, SeveralRuns
 from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Drop, Lane, Run, RunInfo, Step
@@ -92,11 +93,12 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
 
 def rows(value: Run, lane: Lane) -> list[str]:
     """The run as text: a head of three lines, then one row a step."""
-    held = lane.steps[-1].tokens.prompt if lane.steps else None
+    held, source = estimate(lane.steps, len(lane.steps) - 1) if lane.steps else (None, "unknown")
+    how = source if source == "reported" else f"{source}, {value.counter}"
     guessed = "  (first request)" if value.goal and not value.goal_declared else ""
     head = [
         f"{name(value.id)}  {value.format}  {value.provenance}  {value.status}"
-        f"  {tokens(held) if value.window is None else f'{size(held)} of {tokens(value.window)}'} ({value.counter})",
+        f"  {tokens(held) if value.window is None else f'{size(held)} of {tokens(value.window)}'} ({how})",
         f"goal: {name((value.goal or 'unknown')[: GOAL + 1], GOAL)}{guessed}",
         verdict(value).sentence,
     ]
@@ -107,8 +109,8 @@ def rows(value: Run, lane: Lane) -> list[str]:
         head.append(f"! and {len(value.problems) - 8} more")
     body = [("#", "mark", "action", "out", "state", "trace", "total", "change", "goal")]
     before: int | None = None
-    for step in lane.steps:
-        total = step.tokens.prompt
+    for place, step in enumerate(lane.steps):
+        total, _ = estimate(lane.steps, place)
         change = "" if before is None or total is None else f"{total - before:+d}"
         body.append((
             str(step.number), marks(step), action(step), outcome(step), size(step.tokens.state),

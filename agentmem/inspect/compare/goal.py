@@ -140,15 +140,15 @@ class GoalWalk:
         return known
 
     def _contains(self, ident: int) -> bool:
-        goal = self.goal or ""
+        goal = _plain(self.goal or "")
         segment = self._tape.segment(ident)
         if segment.head is None or segment.characters is None or segment.characters < len(goal):
             return False
-        if goal in segment.head:
+        if goal in _plain(segment.head):
             return True
         if segment.characters > _LONGEST or segment.characters <= len(segment.head):
             return False
-        return goal in (self._text(ident) or "")
+        return goal in _plain(self._text(ident) or "")
 
     def stood(self, n: int) -> bool:
         """Whether it stands in prompt `n` or stood in one before."""
@@ -179,6 +179,11 @@ class GoalWalk:
             if where is not None and (where.source, where.offset, where.part) == record:
                 return True
         return False
+
+
+def _plain(text: str) -> str:
+    """Without differences of case and white space, which change no goal."""
+    return " ".join(text.casefold().split())
 
 
 def status(

@@ -49,6 +49,8 @@ def pair(passage: Passage) -> dict[int, Pair]:
         old = left.get(new.stub_of) if new.stub_of is not None else None
         if old is None and new.call_id is not None:
             old = by_call.get((new.call_id, new.kind in _RESULTS))
+            if old is not None and old.id not in pairs and _used_again(passage, new):
+                old = None
         if old is not None and old.id not in pairs:
             pairs[old.id] = Pair(old, new, "stub" if new.stub_of == old.id else _sort(old, new))
             taken.add(new.id)
@@ -62,6 +64,16 @@ def pair(passage: Passage) -> dict[int, Pair]:
     if summaries:
         _summarised(passage, left, summaries[-1], pairs)
     return pairs
+
+
+def _used_again(passage: Passage, new: Segment) -> bool:
+    """Whether the id of a call stands elsewhere in the prompt too, for a piece of that sort: ids that are used again
+    tell nothing of what stands in whose place."""
+    tape, results = passage.tape, new.kind in _RESULTS
+    return any(
+        ident != new.id and tape.marks(ident)[0] == new.call_id and (KINDS[tape.kinds[ident]] in _RESULTS) == results
+        for ident in passage.live()
+    )
 
 
 def _may_pair(passage: Passage) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentmem.inspect.measure import NEAR_EXACT, estimate
 from agentmem.inspect.telling.verdict import short_name
 from agentmem.safe import name
 
@@ -28,9 +29,8 @@ def status_line(run: Run, width: int = 80) -> str:
     if not run.lanes or not run.main.steps:
         return "no steps yet"
     step = run.main.steps[-1]
-    reported = step.usage.prompt if step.usage is not None else None
-    size = reported if reported is not None else step.tokens.prompt
-    sign = "" if reported is not None or run.counter in ("o200k", "claude") else "≈"
+    size, source = estimate(run.main.steps, len(run.main.steps) - 1)
+    sign = "" if source == "reported" or (source == "counted" and run.counter in NEAR_EXACT) else "≈"
     figure = "? tokens" if size is None else f"{sign}{short_tokens(size)}"
     if size is not None and run.window:
         figure += f"/{short_tokens(run.window)} {round(100 * size / run.window)}%"

@@ -19,6 +19,10 @@ PAST_UNKNOWN = "cannot tell what was left out before this file was written"
 _CUT = ("compaction", "condensation", "trim", "prune", "rewrite", "unexplained")
 
 
+BURIED_TOKENS = 200
+"""Fewer tokens after the goal are no reason for a warning; the header says `buried` all the same."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     level: Level
@@ -120,7 +124,7 @@ def _goal(lane: Lane) -> Verdict | None:
                 break
             first = before
         return Verdict("alarm", "✗", f"the goal is not in the prompt since {first.number}", lane.id, first.n)
-    if step.goal == "buried":
+    if step.goal == "buried" and (step.tokens_after_goal is None or step.tokens_after_goal >= BURIED_TOKENS):
         after = "" if step.tokens_after_goal is None else f", {_tokens(step.tokens_after_goal)} after it"
         return Verdict("warning", "~", f"the goal is buried{after}", lane.id, step.n)
     for before in reversed(lane.steps):
