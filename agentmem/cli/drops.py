@@ -9,6 +9,10 @@ from agentmem.cli.show import drop_text
 from agentmem.model import Drop, Run, Survival
 from agentmem.safe import name
 
+TOGETHER = 4
+"""So many pieces that left one step for one cause are one row of text; JSON has each."""
+SHOWN = 200
+"""Rows of text before the rest is only counted."""
 
 def run(arguments: list[str]) -> int:
     asked = parser("drops", "What left the prompt or the state, by name, with cause and consequence.")
@@ -50,18 +54,13 @@ def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
     if not drops:
         out.append(f"No drops in {count(sum(len(lane.steps) for lane in value.lanes), 'step')}.")
     ordered = sorted(drops, key=lambda drop: (not drop.alarming, drop.recorded, -drop.step))
-    for drop in ordered:
-        glyph = "▲" if drop.alarming else "~" if drop.cause == "shortened" else "−" if drop.recorded else "·"
-        back = "" if drop.returned_at is None else f", back at {drop.returned_at}"
-        pieces = f" ({drop.count} pieces)" if drop.count > 1 else ""
-        record = drop.record or ("recorded" if drop.recorded else "nobody recorded it")
-        out.append(
-            f"{glyph} {drop.cause:<11} step {drop.step:>4}  {drop.what} {name(drop.name)}{pieces}: {drop.head or '?'}"
-            f"  [{tokens(drop.tokens)}, last in {drop.last_step}{back}; {name(record, 120)}]"
-        )
-        out.extend(
-            f"    needed at {miss.step} by {name(miss.tool)}: {name(miss.error, 200)}" for miss in drop.missed_by
-        )
+    shown = 0
+    for alike in _grouped(ordered):
+        if shown >= SHOWN and not alike[0].alarming:
+            out.append(f"and {count(len(ordered) - shown, 'drop')} more; --json lists all")
+            break
+        shown += len(alike)
+        out += [_group_row(alike)] if len(alike) >= TOGETHER else [row for drop in alike for row in _rows(drop)]
     for one in survivals:
         edge = one.boundary
         silent = "" if edge.recorded else ", nobody recorded it"
@@ -72,3 +71,51 @@ def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
         out += [f"    changed: {name(a)} -> {name(b)}" for a, b in one.changed]
     out += [f"cannot tell: {why}" for why in cannot_tell(value)]
     return out
+
+
+def _grouped(ordered: list[Drop]) -> list[list[Drop]]:
+    """Pieces that left one step for one cause stand together."""
+    groups: list[list[Drop]] = []
+    for drop in ordered:
+        last = groups[-1][-1] if groups else None
+        alike = last is not None and drop.what == last.what == "segment" and _place(drop) == _place(last)
+        if alike and not drop.alarming:
+            groups[-1].append(drop)
+        else:
+            groups.append([drop])
+    return groups
+
+
+def _place(drop: Drop) -> tuple[object, ...]:
+    return drop.lane, drop.step, drop.cause, drop.recorded, drop.record, bool(drop.missed_by), drop.alarming
+
+
+def _glyph(drop: Drop) -> str:
+    return "▲" if drop.alarming else "~" if drop.cause == "shortened" else "−" if drop.recorded else "·"
+
+
+def _said(drop: Drop) -> str:
+    return name(drop.record or ("recorded" if drop.recorded else "nobody recorded it"), 120)
+
+
+def _group_row(alike: list[Drop]) -> str:
+    first = alike[0]
+    total = sum(drop.tokens or 0 for drop in alike)
+    back = sum(drop.returned_at is not None for drop in alike)
+    came = f", {back} back later" if back else ""
+    return (
+        f"{_glyph(first)} {first.cause:<11} step {first.step:>4}  {sum(drop.count for drop in alike)} pieces"
+        f"  [{tokens(total)}, last in {first.last_step}{came}; {_said(first)}]"
+    )
+
+
+def _rows(drop: Drop) -> list[str]:
+    back = "" if drop.returned_at is None else f", back at {drop.returned_at}"
+    pieces = f" ({drop.count} pieces)" if drop.count > 1 else ""
+    what = f"{drop.what} {name(drop.name)}{pieces}: {drop.head or '?'}"
+    row = (
+        f"{_glyph(drop)} {drop.cause:<11} step {drop.step:>4}  {what}"
+        f"  [{tokens(drop.tokens)}, last in {drop.last_step}{back}; {_said(drop)}]"
+    )
+    needed = [f"    needed at {miss.step} by {name(miss.tool)}: {name(miss.error, 200)}" for miss in drop.missed_by]
+    return [row, *needed]
