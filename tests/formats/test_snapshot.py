@@ -66,6 +66,25 @@ def test_versions_that_were_missed_are_a_gap_and_never_guessed(tmp_path: Path) -
     assert draft.main.steps[3].gap == 4
 
 
+def test_the_same_list_under_a_number_that_is_far_on_is_a_gap_and_no_loss(tmp_path: Path) -> None:
+    def version(step: int, facts: dict[str, str]) -> dict[str, Any]:
+        messages = [user("go")]
+        for n in range(step - 3, step):
+            messages += [call("c", page=n % 7), result("c", f"p{n % 7}")]
+        return {"step": step, "messages": messages, "notes": "", "state": {"facts": facts}}
+
+    path = tmp_path / "a.json"
+    both, one = {"token": "tok-889", "host": "db1.local"}, {"host": "db1.local"}
+    reader = opened(path, version(26, both))
+    again(reader, path, version(27, both))
+    again(reader, path, version(97, one))
+    lane = reader.draft.main
+    assert {field.name for field in lane.steps[-1].fields} == {field.name for field in lane.fields} >= {"facts.token"}
+    again(reader, path, version(98, one))
+    assert [(gap.after, gap.before) for gap in reader.draft.gaps][-1] == (27, 98)
+    assert lane.steps[-1].gap == 70
+
+
 def test_a_list_whose_older_part_was_cut_before_it_was_seen_says_so(tmp_path: Path) -> None:
     body = loop(9)
     body["messages"] = body["messages"][2:]

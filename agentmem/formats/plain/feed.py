@@ -96,8 +96,10 @@ class Feed:
                 fresh, keep=stands, fields=fields, on_step=lambda step, _: self._on_step(step, fields),
                 calls=self._numbering.calls(rest.get("step")),
             )
+        # The same list under a number that is far on: versions were missed, and its state is not that of the last step.
+        missed = bool(lane.steps) and len(lane.steps) == before and self._numbering.calls(rest.get("step")) > 1
         self._numbering.number(lane.steps[before:], rest.get("step"))
-        if lane.steps and not draft.synthetic:
+        if lane.steps and not draft.synthetic and not missed:
             last = lane.steps[-1]
             if len(lane.steps) > before:
                 last.at, last.usage = at, usage_of(rest.get("usage"), "usage")
@@ -106,7 +108,7 @@ class Feed:
                 lane.touch(last)
             last.notes = _notes(rest)
         lane.notes = _notes(rest)
-        if not draft.synthetic:
+        if not draft.synthetic and not missed:
             lane.fields = self._finder.assign(fields, self._text_of, self._may_hold)
         apply_goal(draft, fields, self._list.goal_text, self._list.starts_orphaned)
         if not stands:
