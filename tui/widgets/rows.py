@@ -132,6 +132,8 @@ class Rows(Widget, can_focus=True):
     always_cursor: ClassVar[bool] = False
     """Show the cursor's row when another pane has the focus too."""
     wrap_selection: ClassVar[bool] = False
+    lasting: ClassVar[bool] = False
+    """Lines other than the selected one stay as they are until the subclass clears `strips`: they are drawn once."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -139,6 +141,9 @@ class Rows(Widget, can_focus=True):
         """Index of the first visible line."""
         self.selected: int | None = None
         """Index of the line under the cursor."""
+        self.strips: dict[int, Strip] = {}
+        """Lines as they were drawn, where they last."""
+        self._strips_of: tuple[int, Palette] | None = None
         self._anchor: Anchor | None = "start"
         self._follow = False
         self._reveal = False
@@ -333,7 +338,15 @@ class Rows(Widget, can_focus=True):
         if index >= self.line_count(width):
             return Strip.blank(width, colours.style("foreground", None))
         cursor = index == self.selected and (self.has_focus or self.always_cursor)
-        return strip_of(self.line(index, width), width, colours, cursor, "cursor" if cursor else None)
+        if not self.lasting or index == self.selected:
+            return strip_of(self.line(index, width), width, colours, cursor, "cursor" if cursor else None)
+        if self._strips_of != (width, colours):
+            self._strips_of = (width, colours)
+            self.strips.clear()
+        strip = self.strips.get(index)
+        if strip is None:
+            strip = self.strips[index] = strip_of(self.line(index, width), width, colours)
+        return strip
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

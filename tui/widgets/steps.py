@@ -25,6 +25,7 @@ class StepsPane(Pane):
     ident = "steps"
     title = "steps"
     always_cursor = True
+    lasting = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +35,11 @@ class StepsPane(Pane):
         self._shown: Cursor | None = None
 
     def show(self, run: Run, cursor: Cursor, context: Context) -> None:
-        self._run, self._given, self._lane = run, context, context.index[cursor[0]]
+        lane = context.index[cursor[0]]
+        same = self._given is not None and context.index is self._given.index
+        if not same or lane is not self._lane or run is not self._run:
+            self.strips.clear()
+        self._run, self._given, self._lane = run, context, lane
         moved, self._shown = self._shown != cursor, cursor
         self.selected = cursor[1] - 1
         self.changed(selected=cursor[1] - 1 if moved else None)
