@@ -61,6 +61,22 @@ class Keeper(Protocol):
         """Bytes of a message of some version, by hash."""
 
 
+class KeptHere:
+    """The keeper of a reader that was given none: messages of the versions that it saw, in memory."""
+
+    def __init__(self) -> None:
+        self._messages: dict[int, bytes] = {}
+
+    def past(self, path: str) -> Iterable[Version]:
+        return ()
+
+    def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
+        self._messages.update(new)
+
+    def message(self, path: str, key: int) -> bytes | None:
+        return self._messages.get(key)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What goes with every command that reads a run."""

@@ -7,7 +7,7 @@ its steps; versions seen later are merged into them; what was missed is a gap.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +17,12 @@ from agentmem.formats.plain.envelope import ENDED, GOAL_KEYS, integer
 from agentmem.formats.plain.feed import Feed, nothing_in
 from agentmem.formats.plain.numbering import MOST
 from agentmem.formats.plain.parse import LIST_KEYS, SPACE, Parsed, Parser
-from agentmem.formats.reader import Format, Keeper, Options, Version
+from agentmem.formats.reader import Format, Keeper, KeptHere, Options, Version
 from agentmem.formats.shared.peek import members
 from agentmem.formats.source import NotYet, Patience, SnapshotFile, Unreadable
 from agentmem.formats.versions import Item, extract_message
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
-
-
-class _Memory:
-    """The keeper of a reader that was given none: versions of this process, in memory."""
-
-    def __init__(self) -> None:
-        self._messages: dict[int, bytes] = {}
-
-    def past(self, path: str) -> Iterable[Version]:
-        return ()
-
-    def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
-        self._messages.update(new)
-
-    def message(self, path: str, key: int) -> bytes | None:
-        return self._messages.get(key)
 
 
 class SnapshotReader:
@@ -49,7 +33,7 @@ class SnapshotReader:
         self._path = str(path)
         self._options = options
         self._patience = Patience()
-        self.keeper: Keeper = options.keeper or _Memory()
+        self.keeper: Keeper = options.keeper or KeptHere()
         self._fresh(None)
 
     def _fresh(self, notice: str | None) -> None:

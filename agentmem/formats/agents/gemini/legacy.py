@@ -13,7 +13,7 @@ from agentmem.formats.agents.gemini.chat import Chat, Place
 from agentmem.formats.agents.gemini.parts import bits_of
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode, encode
-from agentmem.formats.reader import Keeper, Options, Version
+from agentmem.formats.reader import Keeper, KeptHere, Options, Version
 from agentmem.formats.shared.lines import BEING_WRITTEN
 from agentmem.formats.shared.whole import WholeFile
 from agentmem.formats.source import NotYet, Unreadable
@@ -38,29 +38,13 @@ def extract_bits(raw: bytes, part: int) -> str | None:
     return bits[number].part.text if number < len(bits) else None
 
 
-class _Memory:
-    """Keeps the messages of versions seen, where no keeper was given."""
-
-    def __init__(self) -> None:
-        self._messages: dict[int, bytes] = {}
-
-    def past(self, path: str) -> Iterable[Version]:
-        return ()
-
-    def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
-        self._messages.update(new)
-
-    def message(self, path: str, key: int) -> bytes | None:
-        return self._messages.get(key)
-
-
 class LegacyReader:
     """Follows one file; versions seen are merged into its steps."""
 
     def __init__(self, path: Path, options: Options) -> None:
         self._path = str(path)
         self._file = WholeFile(str(path), ("messages",))
-        self.keeper: Keeper = options.keeper or _Memory()
+        self.keeper: Keeper = options.keeper or KeptHere()
         name = path.name.removesuffix(".json")
         self.draft = RunDraft(self._path, "gemini-cli", name, counter(options.counter), options.counter)
         self.draft.unknown = ("system prompt", "tool schemas")
