@@ -50,3 +50,8 @@ def test_json_made_safe_for_a_terminal_is_the_same_value_and_nothing_in_it_acts(
     document = safe.json_text(json.dumps({text: text}, ensure_ascii=False))
     assert json.loads(document) == {text: text}
     assert safe.hidden(document) == 0
+
+
+def test_every_control_and_format_character_there_is_becomes_visible() -> None:
+    text = "".join(c for c in map(chr, range(0x110000)) if unicodedata.category(c) in DANGEROUS and c not in "\n\t")
+    assert not [c for c in safe.block(text) if unicodedata.category(c) in DANGEROUS]
