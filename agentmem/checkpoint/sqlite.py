@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from agentmem.checkpoint import durable
 from agentmem.checkpoint.database.base import NEWEST, STEP, VERSION, Ask, DatabaseStore, Row
+from agentmem.checkpoint.database.write_ahead import write_ahead
 from agentmem.checkpoint.store import (
     Change,
     CheckpointError,
@@ -137,13 +138,22 @@ class SqliteStore(DatabaseStore):
                 db.execute("rollback")
                 raise
         if make or version:
-            db.execute("pragma journal_mode = wal")
+            write_ahead(db, BUSY_SECONDS)
 
     def _version(self, db: sqlite3.Connection) -> int:
         """0 for an empty file. Raises NewerSchemaError, CheckpointError for a database that is none of ours."""
-        version = int(db.execute("pragma user_version").fetchone()[0])
-        ours = db.execute("pragma application_id").fetchone()[0] == APPLICATION
-        if not ours and db.execute("select count(*) from sqlite_master").fetchone()[0]:
+        # Asked in one transaction: another writer may make the tables between one question and the next.
+        alone = not db.in_transaction
+        if alone:
+            db.execute("begin")
+        try:
+            version = int(db.execute("pragma user_version").fetchone()[0])
+            ours = db.execute("pragma application_id").fetchone()[0] == APPLICATION
+            tables = int(db.execute("select count(*) from sqlite_master").fetchone()[0])
+        finally:
+            if alone:
+                db.execute("commit")
+        if not ours and tables:
             raise CheckpointError(f"{self.path}: a database, but not one of runs; nothing was changed")
         if ours and version > VERSION:
             raise NewerSchemaError(f"{self.path}: version {version} is newer than this library reads ({VERSION})")

@@ -6,6 +6,8 @@ import errno
 import os
 import sqlite3
 import stat
+import sys
+import threading
 from pathlib import Path
 from random import Random
 
@@ -236,3 +238,30 @@ def test_bytes_grow_with_the_steps_and_not_with_their_square(tmp_path: Path) -> 
 def test_an_address_that_is_no_store_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a store is a file that ends in \.db"):
         record("parser", store="runs.txt")
+
+
+def test_many_who_make_the_file_at_the_same_moment_all_have_it(tmp_path: Path) -> None:
+    """Nobody may take the half-made file of another for a stranger's, nor give up while another turns its log on."""
+    wrong: list[Exception] = []
+
+    def first(path: Path, name: str, ready: threading.Barrier) -> None:
+        ready.wait()
+        try:
+            record(name, store=SqliteStore(path)).save([message(0)])
+        except Exception as error:  # noqa: BLE001  # told in the thread that checks
+            wrong.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for turn in range(40):
+            path, ready = tmp_path / f"{turn}.db", threading.Barrier(3)
+            threads = [threading.Thread(target=first, args=(path, f"run-{number}", ready)) for number in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert wrong == []
+            assert sorted(SqliteStore(path).runs()) == ["run-0", "run-1", "run-2"]
+    finally:
+        sys.setswitchinterval(before)

@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from agentmem.checkpoint.database.write_ahead import write_ahead
 from agentmem.formats.reader import Version
 from agentmem.formats.source import Unreadable
 from agentmem.inspect.history.memory import MemoryKeeper
 
 SIZE_LIMIT = 512 * 1024 * 1024
 """Bytes of the store; above it the generations seen longest ago leave."""
+BUSY_SECONDS = 1.0
+"""How long a write waits for another inspector that writes."""
 _CHECK_EVERY = 64
 """Saves between two looks at the size."""
 _SCHEMA = """
@@ -110,10 +113,10 @@ class HistoryStore:
         # SQLite gives its side files the mode of the file.
         os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         os.chmod(self._path, 0o600)
-        db = sqlite3.connect(self._path, timeout=1, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            db.execute("PRAGMA journal_mode=WAL")
+            write_ahead(db, BUSY_SECONDS)
             db.execute("PRAGMA synchronous=NORMAL")
             db.executescript(_SCHEMA)
         except BaseException:
