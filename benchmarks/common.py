@@ -26,6 +26,9 @@ ROUNDS = 5
 """At the least: a median of fewer says little."""
 _UNITS = {"s": (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9)), "B": (("MB", 1e-6), ("kB", 1e-3), ("B", 1.0))}
 
+# Programs are measured as they are installed, with their bytecode kept: the warm round writes it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 Job = Callable[[], object]
 """One run. Its wall time is the figure, unless it returns `Taken`."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.tui.terminal import ROOT, Terminal
 from tui.__main__ import is_place, options
+from tui.skeleton import skeleton
 
 MARK = "HOSTILE"
 ATTACK = (
@@ -162,3 +164,20 @@ def test_places_are_told_from_mistyped_commands(tmp_path: Path) -> None:
 def test_watch_and_bare_paths_take_the_same_options() -> None:
     assert options(["watch", "a", "b", "--bell"]).path == options(["a", "b", "--bell"]).path == ["a", "b"]
     assert options(["demo", "--speed", "5"]).speed == 5.0
+
+
+def test_the_screen_is_not_drawn_into_a_file(tmp_path: Path) -> None:
+    """The toolkit draws on standard error: `agentmem watch x 2>log` must not stand there, blank."""
+    terminal, seen = os.openpty()
+    command = [sys.executable, "-m", "tui", "watch", "x"]
+    done = subprocess.run(command, cwd=ROOT, check=False, stdin=seen, stdout=seen, stderr=subprocess.PIPE, text=True)
+    os.close(terminal)
+    os.close(seen)
+    assert done.returncode == 2 and "standard error" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_skeleton_leaves_the_screen_when_the_start_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), skeleton():
+        raise KeyboardInterrupt
+    said = capsys.readouterr().err
+    assert said.startswith("\x1b[?1049h") and said.endswith("\x1b[?1049l") and "reading" in said
