@@ -5,6 +5,8 @@ from __future__ import annotations
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import count, document, table, text, tokens
+from agentmem.inspect.telling.circles import letter, together, told, turns
+from agentmem.inspect.telling.marks import Numbers
 from agentmem.model import Attempt, Cycle, Run, Waiting
 from agentmem.safe import name
 
@@ -41,18 +43,34 @@ def rows(value: Run, attempts: list[Attempt], cycles: list[Cycle], waits: list[W
         out.append("cannot tell: results are not in this file")
     elif not cycles:
         out.append(f"No repeats in {count(len(attempts), 'attempt')}.")
-    for one in cycles:
-        state = "still turning" if one.ended_at is None else f"over at {one.ended_at}"
-        out.append(
-            f"↻ {one.kind}  period {one.period}  {count(one.count, 'time')}  {span(one.steps)}  {tokens(one.tokens)}"
-            f"  named at {one.warned_at}, {state}"
-        )
-        out += [f"    {chr(65 + index % 26)} {name(tool)}" for index, tool in enumerate(one.tools)]
-        if one.detail:
-            out.append(f"    {name(one.detail, 200)}")
+    for alike in together(cycles):
+        out += _found(value, alike)
     for wait in waits:
         often = count(wait.count, "time")
         out.append(f"z waiting  {name(wait.tool)}  {often}  {span(wait.steps)}  {tokens(wait.tokens)}")
     shown = [(str(one.step), one.tool, one.arguments[:60], one.outcome, (one.error or one.result_head or "")[:60])
              for one in reversed(attempts)]  # fmt: skip
     return [*out, "", *table([("step", "tool", "arguments", "outcome", "result"), *shown], right=(0,))]
+
+
+def _found(value: Run, alike: list[Cycle]) -> list[str]:
+    """Findings about the same calls: a row each (of many, the first and the last), then the calls once."""
+    out = []
+    single, between = told(alike)
+    for place, one in enumerate(single):
+        if between and place == len(single) - 1:
+            steps = span(tuple(step for other in between for step in other.steps))
+            out.append(f"  and {len(between)} more between them that are about the same: {steps}")
+        state = "still turning" if one.ended_at is None else f"over at {one.ended_at}"
+        out.append(
+            f"↻ {one.kind}  period {one.period}  {count(one.count, 'time')}  {span(one.steps)}  {tokens(one.tokens)}"
+            f"  named at {one.warned_at}, {state}"
+        )
+    newest = alike[-1]
+    of_lane = value.lane(newest.lane).steps
+    calls = {turn.place: turn.attempt for turn in turns(newest, of_lane, Numbers(of_lane).n_of)}
+    for place, tool in enumerate(newest.tools):
+        one_of_it = calls.get(place)
+        arguments = "" if one_of_it is None or newest.kind == "same-error" else f" {name(one_of_it.arguments, 80)}"
+        out.append(f"    {letter(place)} {name(tool)}{arguments}")
+    return [*out, f"    {name(newest.detail, 200)}"] if newest.detail else out

@@ -8,21 +8,23 @@ Decisions where the rule leaves room:
 - A call is seen if it has succeeded before; one that failed and then succeeds is new.
 - Same errors need three different steps and two different calls; three equal calls are a repeat.
 - A warned member of a cycle that comes back after the cycle was broken makes one relapse of the whole cycle.
+- Periods go to 30: the rule asks for 2 to 6, but a longer circle is one all the same, and is named as those are. What
+  was found among its members before is folded into it.
+- Repeats that take turns, with attempts between them that differ each time, are one repeat of several calls.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agentmem.ledger.edits import Edit, Files, find_edits
 from agentmem.ledger.group import ErrorKey, Group, Item, Key, Polls
+from agentmem.ledger.history import History
 from agentmem.ledger.result import error_prefix, is_not_found, result_key, says_running
 from agentmem.model import Attempt, Cycle, CycleKind, Waiting
 
-WINDOW = 20
 MATCHES = 3
-PERIODS = range(2, 7)
 UNDOS = 2
 POLLS = 2
 Edits = Sequence[Edit] | None
@@ -49,15 +51,18 @@ class Detector:
         """The group that the last judged attempt made or went on with."""
         self.fresh = False
         """Whether the last judged attempt made it."""
-        self.recent: deque[Item] = deque(maxlen=WINDOW)
+        self.history = History()
         self.seen: dict[str, None] = {}
         """Signatures of successful attempts that change something or may."""
         self.warned: dict[Key, Group] = {}
         self.errors: dict[ErrorKey, Group] = {}
+        self.failing: dict[str, ErrorKey] = {}
+        """Tool -> the error of the same-error that has not been broken."""
         self.undone: dict[str, Group] = {}
         self.turning: Group | None = None
         """The repeat, cycle or relapse that has not been broken."""
-        self.groups: list[Group] = []
+        self.groups: dict[Group, None] = {}
+        """In the order in which they were warned about."""
         self.files = Files()
         self.floor = 0
         """Ordinal of the attempt that cleared the counts last."""
@@ -65,6 +70,8 @@ class Detector:
         self.tokens: dict[int, int] = {}
         self.polls: list[Polls] = []
         self.polling: dict[str, Polls] = {}
+        self._within = 0
+        """How many attempts up to the newest are known to be of what turns."""
         self._step = -1
         self._step_keys: set[Key] = set()
         self._open: dict[tuple[int, int], tuple[Attempt, Edits]] = {}
@@ -146,7 +153,7 @@ class Detector:
                 self._clear(attempt.step, undone)
         item = Item((attempt.n, attempt.step), key, attempt.tool, self._error(attempt), failed, self.ordinal)
         self.ordinal += 1
-        self.recent.append(item)
+        self.history.add(item)
         self._find(item, attempt, undone)
 
     def _waits(self, attempt: Attempt) -> bool:
@@ -179,6 +186,7 @@ class Detector:
             self.undone.pop(path).end(step)
         self.warned.clear()
         self.errors.clear()
+        self.failing.clear()
         self.polling.clear()
         self.turning = None
         self.floor = self.ordinal
@@ -186,18 +194,19 @@ class Detector:
 
     def _find(self, item: Item, attempt: Attempt, undone: list[str]) -> None:
         step = attempt.step
-        for error, group in self.errors.items():
-            if error[0] == item.tool and error != item.error:
-                group.end(step)
-                self._cycles = None
-        if self.turning is not None:
-            if item.key in self.turning.keys:
-                self._go_on(self.turning, item)
+        failing = self.failing.get(item.tool)
+        if failing is not None and failing != item.error:
+            self._end(self.errors[self.failing.pop(item.tool)], step)
+        period = self.history.period()
+        turning = self.turning
+        if turning is not None:
+            if item.key in turning.keys and not self._wider(period, turning):
+                self._within += 1
+                self._go_on(turning, item)
                 return
-            self.turning.end(step)
+            self._end(turning, step)
             self.turning = None
-            self._cycles = None
-        period = self._period()
+        self._within = 0
         if period:
             self._cycle(period, attempt)
         elif item.key in self.warned:
@@ -205,30 +214,25 @@ class Detector:
         elif self._undo(undone, item, attempt):
             return
         elif item.error is not None and item.error in self.errors:
-            group = self.errors[item.error]
-            self._go_on(group, item)
+            self.failing[item.tool] = item.error
+            self._go_on(self.errors[item.error], item)
         else:
             self._repeat_or_error(item, attempt)
+
+    def _wider(self, period: int, turning: Group) -> bool:
+        """Whether the newest attempts repeat with others between them than those of what turns."""
+        if period <= self._within:
+            return False
+        return any(item.key not in turning.keys for item in self.history.last(period))
+
+    def _end(self, group: Group, step: int) -> None:
+        group.end(step)
+        self._cycles = None
 
     def _go_on(self, group: Group, item: Item) -> None:
         group.extend(item)
         self.touched = group
         self._cycles = None
-
-    def _period(self) -> int:
-        """The smallest period that the newest attempts repeat with, 0 if none."""
-        recent = self.recent
-        size = len(recent)
-        newest = recent[-1].key
-        for period in PERIODS:
-            if size <= 2 * period:
-                return 0
-            if recent[-1 - period].key != newest:
-                continue
-            keys = [recent[i].key for i in range(size - 2 * period - 1, size)]
-            if keys[period:] == keys[: period + 1] and len(set(keys)) > 1:
-                return period
-        return 0
 
     def _start(self, kind: CycleKind, period: int, members: Sequence[Item], attempt: Attempt, detail: str) -> Group:
         group = Group(
@@ -236,33 +240,41 @@ class Detector:
             tools=tuple(item.tool for item in members[:period]), places=list(dict.fromkeys(i.place for i in members)),
             hits=len(members), warned_at=attempt.step, detail=detail,
         )  # fmt: skip
-        self.groups.append(group)
+        self.groups[group] = None
         self.touched, self.fresh, self._cycles = group, True, None
         return group
 
     def _cycle(self, period: int, attempt: Attempt) -> None:
-        members = list(self.recent)[-2 * period - 1 :]
+        members = self.history.pattern(period)
         group = self._start("cycle", period, members, attempt, "same calls, same results, in the same order")
         group.keys = tuple(item.key for item in members[:period])
-        inside = set(group.keys)
-        live = dict.fromkeys((*self.warned.values(), *self.errors.values(), *self.undone.values()))
-        absorbed = [other for other in live if inside.issuperset(other.keys)]
-        absorbed += [other.origin for other in absorbed if other.origin is not None]
-        for other in absorbed:
+        for other in self._inside(members):
             group.places = sorted({*group.places, *other.places})
             group.warned_at = min(group.warned_at, other.warned_at)
+            self.groups.pop(other, None)
             self.fresh = False
-        if absorbed:
-            self.groups = [other for other in self.groups if other not in absorbed]
-            self.errors = {error: other for error, other in self.errors.items() if other not in absorbed}
-            self.undone = {path: other for path, other in self.undone.items() if other not in absorbed}
         self.warned.update(dict.fromkeys(group.keys, group))
         self.turning = group
+
+    def _inside(self, members: Sequence[Item]) -> list[Group]:
+        """What was found among these attempts alone; it is forgotten, because their cycle tells it."""
+        keys = {item.key for item in members}
+        errors = {item.error for item in members if item.error is not None and item.error in self.errors}
+        found = [self.warned[key] for key in keys if key in self.warned]
+        found += [*(self.errors[error] for error in errors), *self.undone.values()]
+        inside = [group for group in dict.fromkeys(found) if keys.issuperset(group.keys)]
+        for error in errors:
+            if self.errors[error] in inside:
+                self.failing.pop(error[0], None)
+                del self.errors[error]
+        self.undone = {path: group for path, group in self.undone.items() if group not in inside}
+        return inside + [group.origin for group in inside if group.origin is not None]
 
     def _relapse(self, origin: Group, item: Item, attempt: Attempt) -> None:
         self.turning = origin
         if origin.kind != "relapse":
-            group = self._start("relapse", origin.period, [item], attempt, f"warned about at step {origin.warned_at}")
+            detail = f"named at step {origin.warned_at} already, back after others"
+            group = self._start("relapse", origin.period, [item], attempt, detail)
             group.keys, group.tools, group.hits = origin.keys, origin.tools, origin.hits
             group.places, group.origin = list(origin.places), origin
             self.warned.update(dict.fromkeys(group.keys, group))
@@ -290,14 +302,34 @@ class Detector:
         return False
 
     def _repeat_or_error(self, item: Item, attempt: Attempt) -> None:
-        since = [other for other in self.recent if other.ordinal >= self.floor]
-        equal = [other for other in since if other.key == item.key]
+        equal = self.history.equal(item.key, self.floor)
         if len(equal) >= (self.failures if item.failed else MATCHES):
-            group = self._start("repeat", 1, equal, attempt, "the same call with the same result")
-            self.warned[item.key] = self.turning = group
+            self._repeat(equal, attempt)
             return
         if item.error is None:
             return
-        alike = [other for other in since if other.error == item.error]
+        alike = [other for other in self.history.window(self.floor) if other.error == item.error]
         if len({other.place[0] for other in alike}) >= MATCHES and len({other.key[0] for other in alike}) > 1:
             self.errors[item.error] = self._start("same-error", 1, alike, attempt, item.error[1])
+            self.failing[item.tool] = item.error
+
+    def _repeat(self, equal: Sequence[Item], attempt: Attempt) -> None:
+        group = self._taking_turns(equal)
+        if group is None:
+            group = self._start("repeat", 1, equal, attempt, "the same call with the same result")
+        else:
+            group.join(equal)
+            self.touched, self.fresh, self._cycles = group, True, None
+        self.warned[equal[-1].key] = self.turning = group
+
+    def _taking_turns(self, equal: Sequence[Item]) -> Group | None:
+        """The repeat each of whose calls stands once between these attempts and the next of them."""
+        between = [
+            [item.key for item in self.history.window(self.floor) if one.ordinal < item.ordinal < other.ordinal]
+            for one, other in pairwise(equal)
+        ]
+        for key in reversed(between[-1]):
+            group = self.warned.get(key)
+            if group is not None and group.kind == "repeat":
+                return group if all(keys.count(key) == 1 for keys in between for key in group.keys) else None
+        return None

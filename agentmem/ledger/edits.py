@@ -9,15 +9,10 @@ from dataclasses import dataclass, field
 from agentmem.ledger.effect import command_of
 from agentmem.ledger.group import Key, Place
 from agentmem.ledger.shell import substitutions
-from agentmem.ledger.signature import digest, fold, parsed
+from agentmem.ledger.signature import NEW, OLD, PATCHES, PATHS, WHOLE, digest, fold, parsed
 
-_PATHS = ("path", "file_path", "filepath", "filename", "file", "target_file", "notebook_path", "absolute_path", "uri")
-_OLD = ("old_string", "old_str", "old_text", "old", "search", "oldText", "old_content", "find")
-_NEW = ("new_string", "new_str", "new_text", "new", "replace", "newText", "new_content", "replacement")
-_WHOLE = ("content", "file_text", "contents", "file_content")
-_PATCHES = ("patch", "input", "diff", "patch_text")
 _PATCHED = re.compile(r"(?m)^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)([^\n\t]+)")
-_SIGNS = ("sed", "perl", "@@", "File: ", "+++ ", *_OLD, *_WHOLE)
+_SIGNS = ("sed", "perl", "@@", "File: ", "+++ ", *OLD, *WHOLE)
 """What stands in the arguments of any call that edits."""
 _SAID = ("view", "read", "undo_edit")
 
@@ -53,8 +48,8 @@ def _patched(patch: str) -> Iterator[Edit]:
 
 
 def _of(value: dict[str, object], path: str | None) -> Iterator[Edit]:
-    path = _text(value, _PATHS) or path
-    old, new = _text(value, _OLD), _text(value, _NEW)
+    path = _text(value, PATHS) or path
+    old, new = _text(value, OLD), _text(value, NEW)
     if old is not None and new is not None:
         if path is not None:
             yield Edit(path, digest(old), digest(new))
@@ -65,7 +60,7 @@ def _of(value: dict[str, object], path: str | None) -> Iterator[Edit]:
             if isinstance(item, dict):
                 yield from _of({key: entry for key, entry in item.items() if key != "edits"}, path)
         return
-    whole = _text(value, _WHOLE)
+    whole = _text(value, WHOLE)
     if whole is not None and path is not None:
         yield Edit(path, None, digest(whole))
 
@@ -86,7 +81,7 @@ def find_edits(tool: str, arguments: str) -> tuple[Edit, ...]:
         return ()
     found = tuple(_of(value, None))
     if not found:
-        patch = _text(value, _PATCHES)
+        patch = _text(value, PATCHES)
         found = tuple(_patched(patch)) if patch is not None else ()
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentmem.model import Cycle, CycleKind, Waiting
@@ -13,7 +13,9 @@ ErrorKey = tuple[str, str]
 """(tool, error prefix)"""
 Place = tuple[int, int]
 """(n, step number)"""
-KEYS_NAMED = 20
+LONGEST = 30
+"""The longest period that is looked for."""
+KEYS_NAMED = LONGEST + 1
 """More keys than a cycle can have members, so that a group with more is never absorbed."""
 
 
@@ -77,8 +79,7 @@ class Group:
     @property
     def count(self) -> int:
         """How often it has come round."""
-        rounds = self.kind == "cycle" or (self.kind == "relapse" and self.period > 1)
-        return self.hits // self.period if rounds else self.hits
+        return self.hits if self.kind in ("same-error", "undo") else self.hits // self.period
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -93,6 +94,16 @@ class Group:
             self.keys = (*self.keys, item.key)
         self.ended_at = None
         self.built = None
+
+    def join(self, items: Sequence[Item]) -> None:
+        """Attempts of one more call that take turns with those of this repeat."""
+        self.keys = (*self.keys, items[-1].key)
+        self.tools = (*self.tools, items[-1].tool)
+        self.period = len(self.keys)
+        self.places = sorted({*self.places, *(item.place for item in items)})
+        self.hits += len(items)
+        self.detail = f"{self.period} calls that take turns with the same results, others between them"
+        self.ended_at, self.built, self.cost = None, None, Cost()
 
     def end(self, step: int) -> None:
         """The attempt of `step` broke it."""

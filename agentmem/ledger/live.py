@@ -54,12 +54,15 @@ def _steps(steps: tuple[int, ...]) -> str:
 def describe(group: Group) -> str:
     """One line on a group: kind, period, steps, tools."""
     tools = ", ".join(_cut(tool, _TOOL) for tool in dict.fromkeys(group.tools))
+    again = "the same attempt with the same result" if group.period == 1 else (
+        f"the same {group.period} attempts with the same results, each"
+    )  # fmt: skip
     what = {
-        "repeat": f"the same attempt with the same result, {group.count} times",
+        "repeat": f"{again}, {group.count} times",
         "cycle": f"cycle of period {group.period}, {group.count} times round, same results",
         "same-error": f"the same error {group.count} times whatever the arguments",
         "undo": f"{_cut(group.detail, 80)}, {group.count} times",
-        "relapse": f"relapse: warned before, back again, period {group.period}, {group.count} times",
+        "relapse": f"relapse: {group.detail}, period {group.period}, {group.count} times",
     }[group.kind]
     return f"{what}: {_steps(group.steps)} ({tools})"
 

@@ -61,9 +61,12 @@ _RUNNING = re.compile(
 _NOT_FOUND = re.compile(
     r"not[ _-]?found|no such|does(?:n't| not) exist|do not exist|no match|no results?\b|no files?\b|\bENOENT\b"
     r"|(?:cannot|can't|could not|couldn't|unable to) (?:find|locate)|\bunknown (?:file|path|key)\b|\b404\b"
-    r"|nothing found",
+    r"|nothing found"
+    r"|\A\W*(?:(?:command|process|shell)\b[\w ]{0,40}?)?\b(?:exit(?:ed with)?[ _-]?(?:code|status)?|return ?code)"
+    r"[\s:=]*1\W*\Z",
     re.I,
 )
+"""A reader that says nothing but that it ended with 1 (`grep`) has found nothing."""
 _STRONG = re.compile(
     r"\A\s*<returncode>\s*-?[1-9]|\A\s*(?:exit code|exit status|return ?code)\s*[:=]?\s*-?[1-9]"
     r"|\A\s*\{\"(?:error|is_error)\":(?!\s*(?:null|false|\"\"|\{\}|\[\]|0\b))",

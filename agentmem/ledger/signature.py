@@ -18,7 +18,17 @@ _THINKING_TOOLS = frozenset({"think", "thinking", "thought", "reason", "reflect"
 SHELL_TOOLS = frozenset({"bash", "shell", "sh", "zsh", "terminal", "exec", "cmd", "command", "powershell", "console"})
 _SHELL_ARGUMENTS = frozenset({"command", "cmd", "commands", "script", "cmdline", "commandline"})
 
+PATHS = ("path", "file_path", "filepath", "filename", "file", "target_file", "notebook_path", "absolute_path", "uri")
+OLD = ("old_string", "old_str", "old_text", "old", "search", "oldText", "old_content", "find")
+NEW = ("new_string", "new_str", "new_text", "new", "replace", "newText", "new_content", "replacement")
+WHOLE = ("content", "file_text", "contents", "file_content")
+PATCHES = ("patch", "input", "diff", "patch_text")
+_WRITTEN = frozenset((*OLD, *NEW, *WHOLE, *PATCHES, "edits"))
+"""Arguments whose text goes into a file, where a line's indentation has a meaning."""
+
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+_QUOTED = re.compile(r"""('[^']*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\\?\Z))""", re.S)
+_SPACE = re.compile(r"\s+")
 _SHELL_COMMENT = re.compile(r"(?:^|[ \t;])#")
 _LEX = re.compile(
     r"""(?P<string>\"{3}(?s:.*?)(?:\"{3}|\Z)|'{3}(?s:.*?)(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)"""
@@ -173,35 +183,55 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def _command(text: str) -> str:
-    """A command line without its comments, folded. A `#` before a quote on its line may be quoted: it stays."""
-    if "#" not in text:
-        return fold(text)
+def _indented(text: str) -> str:
+    """White space folded inside each line; its indentation stays, behind a patch's sign too, and empty lines go."""
     lines = []
-    for line in text.split("\n"):
-        quote = max(line.rfind("'"), line.rfind('"'), line.rfind("`"))
-        found = _SHELL_COMMENT.search(line, quote + 1) if not line.startswith("#!") else None
-        lines.append(line if found is None else line[: found.end() - 1])
-    return fold("\n".join(lines))
+    for line in text.splitlines():
+        if line.strip():
+            sign = line[0] if line[0] in "+-" else ""
+            rest = line[len(sign) :]
+            lines.append(sign + rest[: len(rest) - len(rest.lstrip())] + fold(rest))
+    return "\n".join(lines)
 
 
-def _folded(value: object, depth: int = 0) -> object:
+def _command(text: str) -> str:
+    """A command line without its comments, folded outside quotes; what it writes from here on keeps its indentation.
+
+    A `#` before a quote on its line may be quoted: it stays.
+    """
+    if "#" in text:
+        lines = []
+        for line in text.split("\n"):
+            quote = max(line.rfind("'"), line.rfind('"'), line.rfind("`"))
+            found = _SHELL_COMMENT.search(line, quote + 1) if not line.startswith("#!") else None
+            lines.append(line if found is None else line[: found.end() - 1])
+        text = "\n".join(lines)
+    if "<<" in text:
+        return _indented(text)
+    if "'" not in text and '"' not in text:
+        return fold(text)
+    return "".join(part if at % 2 else _SPACE.sub(" ", part) for at, part in enumerate(_QUOTED.split(text))).strip()
+
+
+def _folded(value: object, depth: int = 0, written: bool = False) -> object:
+    """`written`: the texts in it go into a file."""
     if isinstance(value, str):
-        return fold(value)
+        return _indented(value) if written else fold(value)
     if depth > 50:
         return value
     if isinstance(value, dict):
-        return {key: _folded(item, depth + 1) for key, item in value.items()}
+        return {key: _folded(item, depth + 1, key in _WRITTEN) for key, item in value.items()}
     if isinstance(value, list):
-        return [_folded(item, depth + 1) for item in value]
+        return [_folded(item, depth + 1, written) for item in value]
     return value
 
 
 def signature(tool: str, arguments: str | Mapping[str, Any]) -> str:
     """16 hex digits of the tool's name and its canonical arguments.
 
-    White space is folded, arguments that only talk (`TALK`) are left out, except for tools that do nothing but think;
-    code stands without comments and layout, command lines without comments. Arguments that are no JSON count as text.
+    White space is folded, but for the indentation of what goes into a file and for what a command line quotes.
+    Arguments that only talk (`TALK`) are left out, except for tools that do nothing but think; code stands without
+    comments and layout, command lines without comments. Arguments that are no JSON count as text.
     """
     return signature_of(tool, arguments, parsed(arguments))
 
@@ -215,6 +245,7 @@ def signature_of(tool: str, arguments: str | Mapping[str, Any], value: object) -
         if name.isdisjoint(_THINKING_TOOLS):
             value = {key: item for key, item in value.items() if key.lower() not in TALK}
         kept: dict[str, object] = {}
+        file = not value.keys().isdisjoint(PATHS) or not value.keys().isdisjoint(PATCHES)
         for key, item in value.items():
             low = key.lower()
             if isinstance(item, str) and shell and low in _SHELL_ARGUMENTS:
@@ -222,7 +253,7 @@ def signature_of(tool: str, arguments: str | Mapping[str, Any], value: object) -
             elif isinstance(item, str) and low in _CODE_ARGUMENTS and (code or low in ("code", "source", "python")):
                 kept[key] = normal_code(item)
             else:
-                kept[key] = _folded(item)
+                kept[key] = _folded(item, written=file and key in _WRITTEN)
         body = _safe_dumps(kept, arguments)
     elif isinstance(value, str):
         body = _command(value) if shell else normal_code(value) if code else fold(value)

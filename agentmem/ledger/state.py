@@ -1,6 +1,6 @@
 """A detector as a bounded plain value and back: what a checkpoint keeps of the ledger.
 
-Kept: the last 20 keys, every warned key with its count (the newest 200 groups), the edits seen (the newest 500
+Kept: the last 61 keys, every warned key with its count (the newest 200 groups), the edits seen (the newest 500
 signatures; 50 files with 20 edits each).
 """
 
@@ -34,8 +34,8 @@ def _newest(values: dict[K, V], limit: int) -> dict[K, V]:
 
 
 def _live(detector: Detector) -> list[Group]:
-    held = (*detector.warned.values(), *detector.errors.values(), *detector.undone.values())
-    return list(dict.fromkeys(held))[-GROUPS:]
+    held = {*detector.warned.values(), *detector.errors.values(), *detector.undone.values()}
+    return [group for group in detector.groups if group in held][-GROUPS:]
 
 
 def prune(detector: Detector) -> None:
@@ -46,16 +46,16 @@ def prune(detector: Detector) -> None:
         file.pairs = _newest(file.pairs, EDITS)
         file.contents = _newest(file.contents, EDITS)
         del file.undos[:-EDITS]
-    live = _live(detector)
-    detector.groups = live
-    detector.warned = {key: group for key, group in detector.warned.items() if group in live}
-    detector.errors = {error: group for error, group in detector.errors.items() if group in live}
-    detector.undone = {path: group for path, group in detector.undone.items() if group in live}
-    for group in live:
+    if len(detector.groups) > GROUPS:
+        live = dict.fromkeys(_live(detector))
+        detector.groups = live
+        detector.warned = {key: group for key, group in detector.warned.items() if group in live}
+        detector.errors = {error: group for error, group in detector.errors.items() if group in live}
+        detector.undone = {path: group for path, group in detector.undone.items() if group in live}
+        detector.failing = {tool: error for tool, error in detector.failing.items() if error in detector.errors}
+    for group in detector.groups:
         if len(group.places) > PLACES:
             group.places = [*group.places[:3], *group.places[3 - PLACES :]]
-        if group.kind in ("same-error", "undo"):
-            group.keys = group.keys[-PLACES:]
     detector.polls = list(detector.polling.values())
     for polls in detector.polls:
         if len(polls.places) > PLACES:
@@ -76,7 +76,7 @@ def dump(detector: Detector) -> dict[str, Any]:
     return {
         "recent": [
             [list(i.place), list(i.key), i.tool, i.error and i.error[1], i.failed, i.ordinal >= detector.floor]
-            for i in detector.recent
+            for i in detector.history.items
         ],
         "seen": list(detector.seen)[-SEEN:],
         "groups": [
@@ -200,7 +200,7 @@ def load(detector: Detector, saved: object) -> None:
         for ordinal, row in enumerate(_rows(rows)):
             place, key, tool, error, failed, counts = _row(row, 6)
             prefix = None if error is None else (_text(tool), _text(error))
-            detector.recent.append(Item(_place(place), _key(key), _text(tool), prefix, failed is True, ordinal))
+            detector.history.add(Item(_place(place), _key(key), _text(tool), prefix, failed is True, ordinal))
             if counts is not True:
                 detector.floor = ordinal + 1
             detector.ordinal = ordinal + 1
@@ -216,7 +216,8 @@ def load(detector: Detector, saved: object) -> None:
     part("undone", lambda rows: detector.undone.update(
         {_text(path): group_at(at) for path, at in (_row(row, 2) for row in _rows(rows))}))  # fmt: skip
     part("files", lambda rows: detector.files.files.update(_file(row) for row in _rows(rows)))
-    detector.groups = groups
+    detector.groups = dict.fromkeys(groups)
+    detector.failing = {error[0]: error for error, group in detector.errors.items() if group.ended_at is None}
     if whole.get("turning") is not None:
         part("turning", lambda at: setattr(detector, "turning", group_at(at)))
     prune(detector)

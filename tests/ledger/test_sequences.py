@@ -42,12 +42,6 @@ def test_a_pattern_is_named_at_twice_its_period_and_one(tool: str, period: int) 
     assert cycle.tokens == 400 * period
 
 
-def test_a_pattern_of_period_seven_is_no_cycle_but_its_members_repeat() -> None:
-    detector, first = feed([read(str(i % 7)) for i in range(21)])
-    assert first == 15
-    assert {cycle.kind for cycle in detector.cycles} == {"repeat"}
-
-
 def test_a_fix_and_the_fix_that_takes_it_back_are_found_at_the_second_reversal() -> None:
     fixes = [edit("a - b", "a + b"), edit("a + b", "a - b")]
     tests = [test_run("FAILED with X: expected four not three"), test_run("FAILED with Y: expected five not two")]

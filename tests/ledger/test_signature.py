@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,38 @@ def test_white_space_is_folded_in_the_signature_only() -> None:
     assert signature("find", '{"q": "a  b\\n"}') == signature("find", {"q": "a b"})
     assert signature("find", '{"q": "ab"}') != signature("find", {"q": "a b"})
     assert signature("find", {"q": "a"}) != signature("look", {"q": "a"})
+
+
+@pytest.mark.parametrize(
+    ("tool", "one", "two"),
+    [
+        ("str_replace", {"path": "a", "new_str": "  x"}, {"path": "a", "new_str": "    x"}),
+        ("write", {"path": "a", "content": "if a:\n  b"}, {"path": "a", "content": "if a:\n    b"}),
+        ("multiedit", {"path": "a", "edits": [{"old": "x", "new": "\tx"}]},
+                      {"path": "a", "edits": [{"old": "x", "new": "  x"}]}),
+        ("apply_patch", {"patch": "+ x"}, {"patch": "+  x"}),
+        ("bash", {"command": "sed -i 's/^a/  a/' f"}, {"command": "sed -i 's/^a/    a/' f"}),
+        ("bash", {"command": "cat > f <<E\n  a\nE"}, {"command": "cat > f <<E\n    a\nE"}),
+    ],
+)  # fmt: skip
+def test_another_indentation_of_what_is_written_is_another_edit(
+    tool: str, one: dict[str, object], two: dict[str, object]
+) -> None:
+    assert signature(tool, one) != signature(tool, two)
+
+
+def test_other_white_space_of_what_is_written_is_folded() -> None:
+    one, two = {"path": "a", "content": "a  = 1\n\n\n  b\n"}, {"path": "a", "content": "a = 1 \r\n  b"}
+    assert signature("write", one) == signature("write", two)
+    assert signature("bash", {"command": "ls   -l\n 'a  b'"}) == signature("bash", {"command": "ls -l 'a  b'  "})
+    assert signature("find", {"path": " a", "q": "x  y"}) == signature("find", {"path": "a", "q": " x y"})
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 100_000, "'" * 100_001, '"' * 100_001 + "\\", "a ' b \" " * 50_000])
+def test_quotes_that_do_not_end_take_no_time(text: str) -> None:
+    start = process_time()
+    assert len(signature("bash", {"command": text})) == 16
+    assert process_time() - start < 1
 
 
 def test_a_thinking_tool_has_nothing_but_its_thought() -> None:

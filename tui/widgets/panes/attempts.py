@@ -5,6 +5,8 @@ Kept while a run grows: what was counted stays, only the newest steps are looked
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentmem.model import Attempt, Lane, Step
@@ -25,53 +27,48 @@ class Counted:
 
 
 class AttemptTable:
-    """Attempts of one lane, by place from the oldest."""
+    """Attempts of one lane, by place from the oldest. Which came before which is told when a row is looked at."""
 
     def __init__(self) -> None:
         self._steps: tuple[Step, ...] = ()
-        self._settled: list[Counted] = []
-        self._fresh: list[Counted] = []
-        self._counts: dict[str, tuple[int, Attempt]] = {}
+        self._settled = 0
+        """Steps whose attempts no longer change."""
+        self._attempts: list[Attempt] = []
+        self._fixed = 0
+        """Attempts of settled steps."""
+        self._places: dict[str, list[int]] = {}
+        """By signature, in order."""
 
     def take(self, lane: Lane) -> None:
         """Bring the table to the lane as it stands now."""
-        settled = max(0, len(self._steps) - OPEN_END)
+        settled = self._settled
         if settled > len(lane.steps) or self._steps[:settled] != lane.steps[:settled]:
-            self._settled, self._counts, settled = [], {}, 0
+            self._attempts, self._places, self._fixed, settled = [], {}, 0, 0
+        for attempt in self._attempts[self._fixed :]:
+            self._places[attempt.signature].pop()
+        del self._attempts[self._fixed :]
         end = max(settled, len(lane.steps) - OPEN_END)
-        for step in lane.steps[settled:end]:
-            for attempt in step.attempts:
-                self._settled.append(_counted(attempt, self._counts))
-        counts: dict[str, tuple[int, Attempt]] = {}
-        self._fresh = []
-        for step in lane.steps[end:]:
-            for attempt in step.attempts:
-                if attempt.signature not in counts and attempt.signature in self._counts:
-                    counts[attempt.signature] = self._counts[attempt.signature]
-                self._fresh.append(_counted(attempt, counts))
-        self._steps = lane.steps if end == len(lane.steps) - OPEN_END else lane.steps[: end + OPEN_END]
+        self._add(lane.steps[settled:end])
+        self._fixed = len(self._attempts)
+        self._add(lane.steps[end:])
+        self._steps, self._settled = lane.steps, end
+
+    def _add(self, steps: Iterable[Step]) -> None:
+        fresh = [attempt for step in steps for attempt in step.attempts]
+        for place, attempt in enumerate(fresh, len(self._attempts)):
+            self._places.setdefault(attempt.signature, []).append(place)
+        self._attempts += fresh
 
     def __len__(self) -> int:
-        return len(self._settled) + len(self._fresh)
+        return len(self._attempts)
 
     def __getitem__(self, place: int) -> Counted:
-        if place < len(self._settled):
-            return self._settled[place]
-        return self._fresh[place - len(self._settled)]
+        attempt = self._attempts[place]
+        alike = self._places[attempt.signature]
+        order = bisect_left(alike, place)
+        return Counted(attempt, order + 1, self._attempts[alike[order - 1]] if order else None)
 
     def place_of(self, n: int) -> int | None:
         """Place of the last attempt at or before step n."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self[middle].attempt.n <= n:
-                low = middle + 1
-            else:
-                high = middle
-        return low - 1 if low else None
-
-
-def _counted(attempt: Attempt, counts: dict[str, tuple[int, Attempt]]) -> Counted:
-    times, before = counts.get(attempt.signature, (0, None))
-    counts[attempt.signature] = (times + 1, attempt)
-    return Counted(attempt, times + 1, before)
+        place = bisect_right(self._attempts, n, key=lambda attempt: attempt.n)
+        return place - 1 if place else None

@@ -5,9 +5,11 @@ Columns: glyph 3, kind 10, steps 11, tool and arguments, outcome, × 4, tokens 9
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from agentmem.inspect.telling.circles import IN_TURN, letter, together, told, turns
 from agentmem.inspect.telling.explain import explain_attempt, explain_cycle, explain_waiting
 from agentmem.model import Attempt, Cursor, Cycle, Run, Waiting
 
@@ -79,58 +81,68 @@ def head_line(width: int) -> Line:
                       Span("outcome", label), "×", "tokens", Span("why", label))  # fmt: skip
 
 
-def cycle_lines(cycle: Cycle, index: LaneIndex, width: int) -> list[Line]:
-    """A cycle and its members A to F."""
+def cycle_lines(alike: Sequence[Cycle], index: LaneIndex, width: int) -> list[tuple[Line, Cycle]]:
+    """Findings about the same calls, newest first, then their members by letter; with each line what it tells of."""
+    newest = alike[-1]
+    single, between = told(alike)
+    lines = [(_cycle_line(cycle, index, width), cycle) for cycle in reversed(single)]
+    if between:
+        steps = tuple(step for cycle in between for step in cycle.steps)
+        shown = f"and {len(between)} more between them about the same"
+        more = table_line(
+            width, ("↻", "text-warning"), Span(""), Span(spans_of_steps(steps)), Span(shown, "label"), Span(""),
+            str(sum(cycle.count for cycle in between)), "", Span(""), fill="warning-muted",
+            target=_step_target(newest.lane, between[-1].steps[0], index),
+        )  # fmt: skip
+        lines.insert(1, (more, between[-1]))
+    members: dict[int, dict[int, Attempt | None]] = {}
+    for cycle in alike:
+        for turn in turns(cycle, index.lane.steps, index.n_of):
+            members.setdefault(turn.place, {})[turn.number] = turn.attempt
+    ending = "it turns still" if newest.ended_at is None else f"ended at {newest.ended_at}"
+    for place, made in sorted(members.items()):
+        last = ending if place == max(members) else ""
+        lines.append((_member_line(newest, place, made, last, index, width), newest))
+    return lines
+
+
+def _cycle_line(cycle: Cycle, index: LaneIndex, width: int) -> Line:
     period = max(1, cycle.period)
-    letters = " ".join("ABCDEF"[place % period] for place in range(min(len(cycle.steps), 12))) if period <= 6 else ""
+    letters = " ".join(letter(place % period) for place in range(min(len(cycle.steps), 12)))
     if len(cycle.steps) > 12:
         letters += " …"
     over = cycle.ended_at is not None
-    n = index.n_of(cycle.steps[0]) if cycle.steps else None
-    target = None if n is None else ToStep(cycle.lane, n)
-    shown = f"period {cycle.period}   {letters}" if cycle.kind in ("cycle", "repeat", "relapse") else clean(
+    shown = f"period {cycle.period}   {letters}" if cycle.kind in IN_TURN else clean(
         cycle.detail or ", ".join(cycle.tools), 60
     )  # fmt: skip
     detail = clean(cycle.detail, 60) or ("the same results each time" if cycle.kind in ("cycle", "repeat") else "")
     if not columns(width).why:
         detail = f"named at {cycle.warned_at}" + (f", over at {cycle.ended_at}" if over else "")
-    lines = [
-        table_line(
-            width, ("↻", "text-warning"), Span(cycle.kind, "text-warning", True),
-            Span(spans_of_steps(cycle.steps), bold=True), Span(shown, bold=True), Span(detail, "text-warning"),
-            str(cycle.count), thousands(cycle.tokens), Span(f"named at {cycle.warned_at}", "text-warning"),
-            fill="warning-muted", target=target, bold=True,
-        )
-    ]  # fmt: skip
-    for place in range(min(period, 6, len(cycle.steps))):
-        numbers = cycle.steps[place::period]
-        attempts = [attempt for number in numbers if (attempt := _member(cycle, place, number, index)) is not None]
-        last = place == min(period, 6, len(cycle.steps)) - 1
-        ending = (f"ended at {cycle.ended_at}" if over else "it turns still") if last else ""
-        first = attempts[-1] if attempts else None
-        tool = cycle.tools[place % len(cycle.tools)] if cycle.tools else ""
-        shape = columns(width)
-        call = call_text(first.tool, first.arguments, shape.call - 1) if first is not None else clean(tool, shape.call)
-        tokens = [attempt.tokens for attempt in attempts if attempt.tokens is not None]
-        lines.append(
-            table_line(
-                width, ("", "label"), Span(f"{'ABCDEF'[place]:>{columns(width).kind - 2}}", "text-warning", True),
-                Span(spans_of_steps(numbers)), Span(call), _outcome(first, shape.outcome), str(len(numbers)),
-                thousands(sum(tokens)) if tokens else "", Span(ending, "label"), fill="warning-muted",
-                target=_step_target(cycle.lane, numbers[-1] if numbers else 0, index),
-            )
-        )  # fmt: skip
-    return lines
+    return table_line(
+        width, ("↻", "text-warning"), Span(cycle.kind, "text-warning", True),
+        Span(spans_of_steps(cycle.steps), bold=True), Span(shown, bold=True), Span(detail, "text-warning"),
+        str(cycle.count), thousands(cycle.tokens), Span(f"named at {cycle.warned_at}", "text-warning"),
+        fill="warning-muted", target=_step_target(cycle.lane, cycle.steps[0] if cycle.steps else 0, index), bold=True,
+    )  # fmt: skip
 
 
-def _member(cycle: Cycle, place: int, number: int, index: LaneIndex) -> Attempt | None:
-    """The attempt of that step that is the member: by signature, else by tool, else the first."""
-    n = index.n_of(number)
-    attempts = index.steps[n - 1].attempts if n is not None else ()
-    signature = cycle.signatures[place % len(cycle.signatures)] if cycle.signatures else None
-    tool = cycle.tools[place % len(cycle.tools)] if cycle.tools else None
-    by_tool = next((a for a in attempts if a.tool == tool), attempts[0] if attempts else None)
-    return next((a for a in attempts if a.signature == signature), by_tool)
+def _member_line(
+    cycle: Cycle, place: int, made: Mapping[int, Attempt | None], ending: str, index: LaneIndex, width: int
+) -> Line:
+    """`made`: number of the step -> its attempt."""
+    numbers = tuple(sorted(made))
+    attempts = [made[number] for number in numbers]
+    newest = attempts[-1]
+    tool = cycle.tools[place % len(cycle.tools)] if cycle.tools else ""
+    shape = columns(width)
+    call = call_text(newest.tool, newest.arguments, shape.call - 1) if newest is not None else clean(tool, shape.call)
+    tokens = [one.tokens for one in attempts if one is not None and one.tokens is not None]
+    return table_line(
+        width, ("", "label"), Span(f"{letter(place):>{shape.kind - 2}}", "text-warning", True),
+        Span(spans_of_steps(numbers)), Span(call), _outcome(newest, shape.outcome), str(len(numbers)),
+        thousands(sum(tokens)) if tokens else "", Span(ending, "label"), fill="warning-muted",
+        target=_step_target(cycle.lane, numbers[-1], index),
+    )  # fmt: skip
 
 
 def _step_target(lane: str, number: int, index: LaneIndex) -> object:
@@ -225,8 +237,8 @@ class LoopsPane(Pane):
         top: list[tuple[Line, object]] = []
         if not run.results_known:
             top += [(line, None) for line in said("Cannot tell loops: this file keeps no results of calls.", width)]
-        for cycle in reversed(cycles):
-            top += [(line, cycle) for line in cycle_lines(cycle, index, width)]
+        for alike in reversed(together(cycles)):
+            top += cycle_lines(alike, index, width)
         for waiting in reversed([one for one in run.waiting if one.lane == cursor[0]]):
             top.append((waiting_line(waiting, index, width), waiting))
         if run.results_known and not cycles:
