@@ -30,6 +30,18 @@ def test_every_prompt_of_a_synced_list_comes_back_in_order(versions: list[list[i
         assert texts(tape, n) == [(piece(number).text or "")[:120] for number in version]
 
 
+@given(LISTS, st.lists(st.integers(0, 24), max_size=12))
+def test_prompts_come_back_in_whatever_order_they_are_asked_for(versions: list[list[int]], asked: list[int]) -> None:
+    tape = Tape(chars4)
+    for version in versions:
+        tape.sync([piece(number) for number in version])
+        tape.close()
+    for place in asked:
+        n = place % len(versions) + 1
+        assert texts(tape, n) == [(piece(number).text or "")[:120] for number in versions[n - 1]]
+        assert list(tape.packed(n)) == tape.ids(n)
+
+
 @given(LISTS)
 def test_a_piece_left_only_if_its_content_stands_nowhere_in_the_new_prompt(versions: list[list[int]]) -> None:
     tape = Tape(chars4)

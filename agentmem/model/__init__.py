@@ -7,7 +7,7 @@ None means unknown, everywhere; it is never replaced by zero or by an empty text
 
 from __future__ import annotations
 
-from agentmem.model.findings import Cycle, Finding, Gap, Lifeline, Lost, Problem, Survival, Waiting
+from agentmem.model.findings import Begun, Cycle, Finding, Gap, Lifeline, Lost, Problem, Survival, Waiting
 from agentmem.model.kinds import (
     FIXED_KINDS,
     FRAME,
@@ -28,14 +28,14 @@ from agentmem.model.kinds import (
     TokenCounter,
     WindowSource,
 )
-from agentmem.model.pieces import Drop, Field, Miss, Prompt, Segment, Where
+from agentmem.model.pieces import Drop, Field, Miss, Prompt, Segment, Still, Where
 from agentmem.model.run import Run, RunInfo
 from agentmem.model.steps import Attempt, Boundary, Lane, Step, Tokens, Usage
 
 __all__ = [
-    "FIXED_KINDS", "FRAME", "HEAD_CHARACTERS", "KINDS", "STATE_KINDS", "Attempt", "Boundary", "BoundaryKind",
-    "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap", "GoalStatus",
+    "FIXED_KINDS", "FRAME", "HEAD_CHARACTERS", "KINDS", "STATE_KINDS", "Attempt", "Begun", "Boundary",
+    "BoundaryKind", "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap", "GoalStatus",
     "Kind", "Lane", "LaneKind", "Lifeline", "Lost", "Miss", "Outcome", "Problem", "Prompt", "Provenance",
-    "Run", "RunInfo", "RunStatus", "Segment", "Step", "Survival", "TokenCounter", "Tokens", "Usage",
+    "Run", "RunInfo", "RunStatus", "Segment", "Step", "Still", "Survival", "TokenCounter", "Tokens", "Usage",
     "Waiting", "Where", "WindowSource",
 ]  # fmt: skip

@@ -69,6 +69,24 @@ class Survival:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Begun:
+    """A guarded call (one that cannot be undone) that was begun and of which no outcome is recorded."""
+
+    lane: str
+    step: int
+    tool: str
+    arguments: str
+    """Canonical JSON."""
+    key: str
+    """Its idempotency key: by it the other side can be asked, and the answer given."""
+    attempt: int
+    started: float
+    """Seconds since the epoch."""
+    in_doubt: bool
+    """Nobody waits for it any more: the run went on without its outcome, or is no longer live. Else it is under way."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     where: str
     what: str
@@ -117,3 +135,5 @@ class Lifeline:
     alarms: tuple[int, ...] = field(default=())
     held: tuple[tuple[str, int, int], ...] = ()
     """(field or `notes`, first, last): where a text was held in the state and stood in no prompt."""
+    lost_as: tuple[tuple[str, int], ...] = ()
+    """(field, step): where it stood on, but not as that field any more, for the lack of which a later call failed."""

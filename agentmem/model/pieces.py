@@ -92,6 +92,20 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Still:
+    """Why something that left was no drop by itself: it is one only because a later call failed for the lack of it."""
+
+    why: str
+    """In words: `its value still stood in the goal`, `notes was worded anew without it`."""
+    where: str | None = None
+    """Where its value stood when that call failed, in words; None: nowhere."""
+    segment: int | None = None
+    """The piece of that step's prompt that held it, if one did."""
+    part_of: str | None = None
+    """The field or text that said it, where that still stands with other words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Drop:
     """Something that stood in the prompt or state of the parent step and does not stand in this one."""
 
@@ -121,6 +135,8 @@ class Drop:
     """Id of the stub or summary that stands in its place."""
     needed_by: tuple[Miss, ...] = ()
     """Failures after the first (`missed_by`) that needed it as well while it was gone."""
+    still: Still | None = None
+    """Of a loss that is told only because a call failed for it."""
 
     @property
     def alarming(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentmem.model.findings import Cycle, Gap, Problem, Survival, Waiting
+from agentmem.model.findings import Begun, Cycle, Gap, Problem, Survival, Waiting
 from agentmem.model.kinds import Provenance, RunStatus, WindowSource
 from agentmem.model.steps import Lane
 
@@ -44,10 +44,17 @@ class Run:
     """What is not in this file, in words: `system prompt`, `tool schemas`."""
     past_unknown: bool = False
     """Only one version of a list was seen, which does not tell what was left out before it was saved."""
+    begun: tuple[Begun, ...] = ()
+    """Guarded calls without an outcome, in the order of their beginning."""
 
     @property
     def main(self) -> Lane:
         return self.lanes[0]
+
+    @property
+    def doubts(self) -> tuple[Begun, ...]:
+        """The guarded calls of which nobody knows whether they happened."""
+        return tuple(call for call in self.begun if call.in_doubt)
 
     def lane(self, lane_id: str) -> Lane:
         """Raises KeyError with the ids that there are."""
@@ -71,6 +78,9 @@ class RunInfo:
     agent: str | None = None
     model: str | None = None
     problem: str | None = None
+    """Why it is no run, in words."""
+    damage: str | None = None
+    """What is wrong with the file of a run, in words: `truncated at byte 60`."""
     tokens: int | None = None
     """Of its newest prompt, where they are known without reading it whole."""
     window: int | None = None

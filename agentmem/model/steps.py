@@ -111,6 +111,8 @@ class Step:
     gap: int = 0
     """Steps known to be missing between the step before and this one."""
     notes: str | None = None
+    spared: tuple[tuple[str, str], ...] = ()
+    """(name, why) of what left with this step and is no drop."""
 
     @property
     def number(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
@@ -34,7 +35,7 @@ class PromptView(Prompt):
     __slots__ = ("_ids", "_n", "_tape")
 
     def __init__(
-        self, tape: Tape, n: int, ids: Sequence[int] | None, limit: int | None, provenance: Provenance
+        self, tape: Tape, n: int, ids: array[int] | None, limit: int | None, provenance: Provenance
     ) -> None:
         self._tape, self._n, self._ids = tape, n, ids
         self.limit = limit
@@ -43,6 +44,11 @@ class PromptView(Prompt):
     @property
     def ids(self) -> Sequence[int]:
         return self._tape.ids(self._n) if self._ids is None else self._ids
+
+    @property
+    def packed(self) -> array[int]:
+        """The ids without a copy; not to be changed."""
+        return self._tape.packed(self._n) if self._ids is None else self._ids
 
     @property
     def tape(self) -> Tape:
@@ -80,8 +86,8 @@ class Tape:
         self._heads: list[str | None] = []
         self._where: list[Where | None] = []
         self._characters = array("q")
-        self.frames: set[int] = set()
-        """Pieces that are the words between the fields of a rendered state."""
+        self.frames = array("L")
+        """Pieces that are the words between the fields of a rendered state, in order."""
         self._extra: dict[int, tuple[str | None, int | None, str | None, str | None]] = {}
         self._counted: dict[int, int] = {}
         self.live: list[int] = []
@@ -98,6 +104,8 @@ class Tape:
         self._lengths = array("L")
         self._bases: list[tuple[int, array[int]]] = []
         self._since_base = 0
+        self._near: tuple[int, array[int]] = (0, array("L"))
+        """(n, ids) of the prompt asked for last: the one beside it is a few edits away. Taken whole from any thread."""
 
     # -- pieces ---------------------------------------------------------------------------------------------------
 
@@ -131,7 +139,7 @@ class Tape:
         if extra != _NOTHING:
             self._extra[ident] = extra
             if extra[2] == FRAME:
-                self.frames.add(ident)
+                self.frames.append(ident)
         return ident
 
     def segment(self, ident: int) -> Segment:
@@ -315,19 +323,24 @@ class Tape:
 
     def ids(self, n: int) -> list[int]:
         """Ids of the prompt of closed step n, in order; n = steps + 1: the list as it stands."""
-        if n == len(self._edits) + 1:
-            return list(self.live)
-        low, high = 0, len(self._bases)
-        while low < high:
-            middle = (low + high) // 2
-            if self._bases[middle][0] <= n:
-                low = middle + 1
-            else:
-                high = middle
-        at, ids = (0, []) if low == 0 else (self._bases[low - 1][0], list(self._bases[low - 1][1]))
+        return list(self.live) if n == len(self._edits) + 1 else self.packed(n).tolist()
+
+    def packed(self, n: int) -> array[int]:
+        """Ids of the prompt of closed step n, in order; not to be changed. Beside the last one: its edits only."""
+        place = bisect_right(self._bases, n, key=lambda base: base[0])
+        base = (0, array("L")) if place == 0 else self._bases[place - 1]
+        near = self._near
+        at, ids = near if abs(near[0] - n) <= n - base[0] else base
+        if at == n:
+            return ids
+        ids = ids[:]
         for step in range(at, n):
             for edit in self._edits[step]:
-                ids[edit.position : edit.position + len(edit.gone)] = edit.new
+                ids[edit.position : edit.position + len(edit.gone)] = array("L", edit.new)
+        for step in range(at - 1, n - 1, -1):
+            for edit in reversed(self._edits[step]):
+                ids[edit.position : edit.position + len(edit.new)] = array("L", edit.gone)
+        self._near = (n, ids)
         return ids
 
     def length(self, n: int) -> int:
