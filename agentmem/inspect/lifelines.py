@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.goal import goal_field, is_goal
-from agentmem.inspect.compare.needed import NOTED, pairs_of, said_in
+from agentmem.inspect.compare.needed import NOTED
 from agentmem.inspect.compare.survive import is_variant
 from agentmem.inspect.compare.things import sort_of, tokens_in
-from agentmem.inspect.compare.words import is_item, leaf, root, stands
+from agentmem.inspect.compare.words import is_item, leaf, pairs_of, root, said_in, stands
 from agentmem.inspect.held_text import Holder
 from agentmem.model import Drop, Field, Lane, Lifeline, Run, Step
 from agentmem.tape import PromptView, Tape
@@ -41,12 +41,14 @@ def ranges(lane: Lane, levels: Sequence[str], glyphs: Iterable[str] = _PRESENT) 
 
 def _line(
     name: str, lane: Lane, levels: list[str], changed: Sequence[tuple[int, str]] = (), said: Sequence[int] = (),
-    held: Sequence[tuple[str, int, int]] = (),
+    held: Sequence[tuple[str, int, int]] = (), spared: Sequence[Drop] = (),
 ) -> Lifeline:  # fmt: skip
+    """`spared`: losses of it that are told only because a call failed; the text itself may have stood on."""
     line = "".join(levels)
+    needed = {*_numbers(lane, line, NEEDED), *(miss.step for drop in spared for miss in drop.needs)}
     return Lifeline(
-        name, lane.id, 1, line, ranges(lane, line), tuple(changed), _numbers(lane, line, NEEDED), tuple(said),
-        _numbers(lane, line, ALARM), tuple(held),
+        name, lane.id, 1, line, ranges(lane, line), tuple(changed), tuple(sorted(needed)), tuple(said),
+        _numbers(lane, line, ALARM), tuple(held), tuple((drop.name, drop.step) for drop in spared),
     )  # fmt: skip
 
 
@@ -330,11 +332,15 @@ def hits_lifeline(lane: Lane, text: str, hits: set[int]) -> Lifeline:
                         levels[-1] = NEEDED
     _mark(levels, drops)
     assert len(levels) == count
-    return _line(text, lane, levels, (), said, holder.spans)
+    return _line(text, lane, levels, (), said, holder.spans, [drop for drop in drops if drop.still is not None])
 
 
 def _of_text(drop: Drop, text: str, hits: set[int], left: bool) -> bool:
     """Whether a drop lost that text. Of a row of several pieces only the first is known: it counts if a hit left."""
+    if drop.what != "segment" and text in (drop.name, leaf(drop.name)):
+        return True
+    if drop.still is not None:
+        return drop.text is not None and text in drop.text
     if drop.segment is not None and drop.segment in hits:
         return True
     if drop.count > 1:

@@ -23,12 +23,17 @@ def reported(step: Step) -> int | None:
 
 
 def scaled(step: Step) -> Tokens | None:
-    """The sections brought to the reported total by largest remainders, so that they sum to it.
+    """The sections brought to the reported total, so that they sum to it. None where nothing was reported, and where
+    `scaled_to` gives none."""
+    return scaled_to(step.tokens, reported(step))
 
-    None where nothing was reported or counted, and where parts of the prompt are not in the file: their share is
-    unknown, and no section may take it.
+
+def scaled_to(tokens: Tokens, total: int | None) -> Tokens | None:
+    """The sections brought to a total by largest remainders, so that they sum to it.
+
+    None where nothing was counted, and where parts of the prompt are not in the file: their share is unknown, and no
+    section may take it.
     """
-    total, tokens = reported(step), step.tokens
     sections = (tokens.state, tokens.trace, tokens.fixed)
     known = [part for part in sections if part is not None]
     counted = sum(known)

@@ -199,4 +199,5 @@ def plain_drop(drop: Drop) -> tuple[object, ...]:
     return (
         drop.n, drop.step, drop.what, drop.name, drop.kind, drop.cause, drop.recorded, drop.last_step,
         drop.returned_at, tuple((miss.n, miss.tool) for miss in drop.missed_by), drop.segment, drop.count, drop.stub,
+        None if drop.still is None else (drop.still.why, drop.still.where, drop.still.segment, drop.still.part_of),
     )  # fmt: skip

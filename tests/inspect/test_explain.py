@@ -17,8 +17,10 @@ from agentmem.inspect.telling.explain import (
     explain_waiting,
     not_drops,
 )
-from agentmem.model import Field, Step, Usage, Where
+from agentmem.model import Usage, Where
 from tests.tui.panes.builders import Teller, plain_run, story
+
+from .builders import Tale
 
 
 def said(lines: tuple[str, ...]) -> str:
@@ -68,22 +70,26 @@ def test_a_drop_says_why_it_is_silent_or_who_recorded_it() -> None:
     assert "recorded, cause removed: by the agent" in said(explain_drop(run, run.main.steps[18].drops[0]))
 
 
-def step_after(run_step: Step, before: tuple[Field, ...], after: tuple[Field, ...]) -> str:
-    run = plain_run(3)
-    first, second = replace(run.main.steps[1], fields=before), replace(run_step, fields=after, n=3, parent=("main", 2))
-    run = replace(run, lanes=(replace(run.main, steps=(run.main.steps[0], first, second)),))
-    return said(not_drops(run, second))
+def after(before: dict[str, object], now: dict[str, object]) -> str:
+    tale = Tale("listen on 8841")
+    tale.hold(shown=True, **before)
+    tale.step()
+    tale.hold(shown=True, **now)
+    tale.step()
+    return said(not_drops(tale.run(), tale.lane().steps[1]))
 
 
 def test_what_is_not_a_drop_says_because() -> None:
-    step = plain_run(3).main.steps[2]
-    error, port = Field("last_error", "boom", 1), Field("facts.port", "8841", 1)
-    assert "not a drop, because a cleared error is no loss" in step_after(step, (error,), ())
-    assert "because the same name has another value" in step_after(step, (port,), (replace(port, value="9"),))
-    moved = Field("summary", "listens on 8841", 2)
-    assert "because its value stands elsewhere in the state (moved)" in step_after(step, (port,), (moved,))
-    assert "because the plan item was finished" in step_after(step, (Field("plan[0]", "x", 1, done=True),), ())
-    assert step_after(step, (port,), (port,)) == ""
+    port: dict[str, object] = {"facts": {"port": "8841"}}
+    assert "last_error: not a drop, because the last error" in after({"last_error": "boom"}, {})
+    assert "facts.port: not a drop, because the same name has another value" in after(port, {"facts": {"port": "9"}})
+    assert after(port, {}) == "facts.port: not a drop, because its value stands elsewhere"
+    assert "plan[0]: not a drop, because it was done" in after({"plan": [("x", True)]}, {})
+    assert after(port, port) == ""
+
+
+def test_a_field_that_was_nulled_is_a_drop_and_not_a_change() -> None:
+    assert after({"phase": "query_ready"}, {"phase": None}) == ""
 
 
 def test_a_second_copy_that_left_is_no_drop() -> None:
@@ -105,8 +111,19 @@ def test_fields_cycles_waiting_and_attempts_name_their_rule() -> None:
     assert "not in the prompt" in said(explain_field(run, step, replace(fact, segment=None)))
     cycle = said(explain_cycle(run, run.cycles[0]))
     assert "named at attempt 5 of it" in cycle and "94,400 tokens" in cycle and "broken at step 26" in cycle
+    assert "3 times round, from step 20 to 25; certain, and named, from step 24 on" in cycle
     assert "65,100 tokens" in said(explain_waiting(run, run.waiting[0]))
     assert "effect reads, outcome ok" in said(explain_attempt(run, run.main.steps[0].attempts[0]))
+
+
+def test_a_long_cycle_has_a_letter_for_each_member_and_a_relapse_says_what_came_back() -> None:
+    run = story()
+    tools = tuple(f"tool{place}" for place in range(30))
+    long = replace(run.cycles[0], period=30, tools=tools, signatures=tools)
+    assert "AD: tool29" in said(explain_cycle(run, long))
+    back = said(explain_cycle(run, replace(run.cycles[0], kind="relapse")))
+    assert "named before came back" in back and "warned" not in back
+    assert "5 calls that take turns" in said(explain_cycle(run, replace(run.cycles[0], kind="repeat", period=5)))
 
 
 def test_every_word_of_the_header_has_a_line_that_says_what_it_means() -> None:

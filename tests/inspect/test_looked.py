@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from agentmem.formats import formats
-from agentmem.inspect.watch.looked import HERE, HOMES, looked
+from agentmem.inspect.watch.looked import BESIDE, HERE, HOMES, looked
 
 
 def test_every_agent_whose_runs_are_looked_for_is_named() -> None:
-    assert {name for name, *_ in (*HOMES, *HERE)} == {known.name for known in formats() if known.places is not None}
+    named = {name for name, *_ in (*HOMES, *HERE)}
+    assert set(BESIDE.values()) <= named
+    assert named | set(BESIDE) == {known.name for known in formats() if known.places is not None}
 
 
 def test_places_that_exist_are_named_and_the_others_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentmem.model import Boundary
+
 from .builders import Tale
 
 
@@ -75,6 +77,56 @@ def test_a_part_of_a_word_is_no_name() -> None:
     losing(tale)
     tale.step(("other_tool", "{}", "Error: abonelik expired for A017xyz"))
     assert missed(tale) == []
+
+
+@pytest.mark.parametrize("error", [
+    "missing orderId", "Order ID is required", "no ORDER_ID", "order-id: none given", "missing order_id",
+])  # fmt: skip
+def test_an_error_may_write_the_words_of_a_name_in_its_own_way(error: str) -> None:
+    for name in ("order_id", "orderId"):
+        tale = Tale("read the meter")
+        losing(tale, name)
+        tale.step(("other_tool", "{}", f"Error: {error}"))
+        assert missed(tale) == [(2, "other_tool")], name
+
+
+def test_words_that_stand_apart_by_chance_are_no_name() -> None:
+    tale = Tale("read the meter")
+    losing(tale, "in_use")
+    tale.step(("other_tool", "{}", "Error: address already in use; order identity is known"))
+    assert missed(tale) == []
+
+
+@pytest.mark.parametrize("arguments", [
+    '{"orderId":null}', '{"orderId":"  "}', '{"orderId":"null"}', '{"orderId":"None"}',
+])  # fmt: skip
+def test_an_argument_is_the_field_in_another_writing_and_a_word_for_nothing_is_nothing(arguments: str) -> None:
+    tale = Tale("read the meter")
+    tale.hold(facts={"order_id": "A017x"})
+    tale.step(("read_meter", '{"orderId":"A018y"}', "fine"))
+    tale.hold()
+    tale.step(("read_meter", arguments, "Error: bad request"))
+    assert missed(tale) == [(2, "read_meter")]
+
+
+@pytest.mark.parametrize("value", ["true", "none", "error", "failed"])
+def test_a_value_that_errors_say_for_other_reasons_is_not_looked_for(value: str) -> None:
+    tale = Tale("read the meter")
+    losing(tale, "verbose", value)
+    tale.step(("other_tool", "{}", f"Error: expected {value} here"))
+    assert missed(tale) == []
+
+
+def test_what_a_new_summary_still_says_is_not_needed_of_the_old_one() -> None:
+    tale = Tale("water the beds")
+    old = tale.say("summary", "All beds. valve_key: V-33, gate_code: 8841")
+    tale.step(("open_valve", "{}", "fine"))
+    tale.boundary(Boundary("compaction", True, 900, 100))
+    tale.swap(old, tale.piece("summary", "Beds done. valve_key: V-33"))
+    tale.step(("open_valve", "{}", "Error: valve_key V-33 is stuck"))
+    assert [drop.recorded for drop in tale.drops()] == [True] and missed(tale) == []
+    tale.step(("open_gate", "{}", "Error: missing gate_code"))
+    assert missed(tale) == [(3, "open_gate")]
 
 
 def test_short_and_everyday_names_are_not_looked_for_in_errors() -> None:

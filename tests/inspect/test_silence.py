@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentmem.formats.draft import Declared
 from agentmem.model import Boundary
 
@@ -41,6 +43,47 @@ def test_a_cleared_error_counter_or_clock_is_no_drop() -> None:
     tale.step()
     assert tale.drops() == []
     assert len(tale.spared(2)) == 4
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("lastError", "KeyError: port"), ("retryCount", "3"), ("updatedAt", "2025-11-02T10:11:12Z"), ("elapsed", "12.5 s"),
+    ("progress", "3/10"), ("progress", "40 %"), ("attempts", "2 of 5"),
+])  # fmt: skip
+def test_errors_counters_and_clocks_are_known_by_their_words_however_they_are_written(name: str, value: str) -> None:
+    tale = Tale("ship the order")
+    tale.hold(shown=True, **{name: value})
+    tale.step()
+    tale.hold()
+    tale.step()
+    assert tale.drops() == []
+
+
+@pytest.mark.parametrize("now", [{"port": "12"}, {"server": {"port": "12"}}, {"server": {"port": "9000"}}])
+def test_a_name_that_moves_to_another_level_is_carried_on(now: dict[str, object]) -> None:
+    tale = Tale("ship the order")
+    tale.hold(facts={"port": "12"})
+    tale.step()
+    tale.hold(shown=True, **now)
+    tale.step()
+    assert tale.drops() == []
+
+
+def test_a_name_that_many_things_have_is_not_carried_on_by_another_thing() -> None:
+    tale = Tale("ship the order")
+    tale.hold(order={"id": "A-1047"})
+    tale.step()
+    tale.hold(shop={"id": "S-22"})
+    tale.step()
+    assert [drop.name for drop in tale.drops()] == ["order.id"]
+
+
+def test_a_plan_advances_by_a_place_in_any_writing() -> None:
+    tale = Tale("ship the order")
+    tale.hold(plan=["read the config", "write the file"], currentStep=0)
+    tale.step()
+    tale.hold(plan=["write the file"], currentStep=1)
+    tale.step()
+    assert tale.drops() == []
 
 
 def test_a_field_that_only_sounds_like_a_counter_but_holds_words_is_lost() -> None:
@@ -89,6 +132,31 @@ def test_a_plan_written_anew_says_so_and_does_not_alarm() -> None:
     tale.step()
     (drop,) = tale.drops()
     assert drop.cause == "replaced" and not drop.alarming
+
+
+@pytest.mark.parametrize("now", [
+    ["the gate is green", "lunch is at noon"],  # it left and one was put at the end
+    ["the gate is green"],
+])  # fmt: skip
+def test_a_note_that_left_a_list_which_grew_at_its_end_is_lost(now: list[str]) -> None:
+    tale = Tale("ship the order")
+    tale.hold(notes=["host db_main listens on 5433", "the gate is green"])
+    tale.step()
+    tale.hold(notes=now)
+    tale.step()
+    assert [(drop.text, drop.cause, drop.alarming) for drop in tale.drops()] == [
+        ("host db_main listens on 5433", "silent", True)
+    ]
+
+
+@pytest.mark.parametrize("now", [["lunch is at noon", "the gate is green"], ["lunch is at noon"]])
+def test_a_note_in_whose_place_another_stands_is_replaced(now: list[str]) -> None:
+    tale = Tale("ship the order")
+    tale.hold(notes=["host db_main listens on 5433", "the gate is green"])
+    tale.step()
+    tale.hold(notes=now)
+    tale.step()
+    assert "replaced" in {drop.cause for drop in tale.drops()} and not any(drop.alarming for drop in tale.drops())
 
 
 def test_a_note_reworded_with_most_of_its_words_is_no_drop() -> None:

@@ -89,9 +89,9 @@ def message(**changes: object) -> Run:
 
 def test_messages_that_nobody_recorded_are_counted_in_the_calm_sentence_and_are_no_alarm() -> None:
     found = verdict(message(count=4))
-    assert found.level == "calm" and found.text.endswith("no loop; 4 messages left, nobody recorded it")
-    assert verdict(message()).text.endswith("no loop; 1 message left, nobody recorded it")
-    assert verdict(message(count=2, cause="trimmed")).text.endswith("; 2 messages were trimmed, nobody recorded it")
+    assert found.level == "calm" and found.text.endswith("no loop; 4 pieces left, nobody recorded it")
+    assert verdict(message()).text.endswith("no loop; 1 piece left, nobody recorded it")
+    assert verdict(message(count=2, cause="trimmed")).text.endswith("; 2 pieces were trimmed, nobody recorded it")
     assert verdict(message(recorded=True)).text.endswith("no loop; nothing left unrecorded")
 
 

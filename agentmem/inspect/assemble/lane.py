@@ -63,6 +63,8 @@ class LaneAssembly:
         self._rows: list[list[Row]] = []
         self.spared: dict[int, tuple[Spared, ...]] = {}
         """Index of a step -> what left there and is no drop."""
+        self._waiting: dict[int, list[Row]] = {}
+        """Index of a step -> what becomes a drop of it if a call fails for the lack of it."""
         self._survivals: dict[int, Survival] = {}
         self._watch = Watch()
         self._attempts = Attempts(lane.id)
@@ -156,6 +158,7 @@ class LaneAssembly:
         dirty = self._watch.rewind(index)
         for step in range(index, len(self._rows)):
             self.spared.pop(step, None)
+            self._waiting.pop(step, None)
             self._survivals.pop(step, None)
         while self.gaps and self.gaps[-1] >= index:
             self.gaps.pop()
@@ -214,8 +217,13 @@ class LaneAssembly:
             )  # fmt: skip
             outcome = compare(passage)
             rows = outcome.rows
+            if passage.restarted:
+                self._watch.restart(index)
             if outcome.spared:
                 self.spared[index] = tuple(outcome.spared)
+            if outcome.waiting:
+                self._waiting[index] = outcome.waiting
+                self._watch.spare(outcome.waiting)
         self._rows.append(rows)
         if rows:
             self._watch.add(rows, self._text)
@@ -236,10 +244,15 @@ class LaneAssembly:
 
     def _drops(self, index: int) -> tuple[Drop, ...]:
         rows = self._rows[index]
+        if index in self._waiting:
+            rows = [*rows, *(row for row in self._waiting[index] if row.misses)]
         if not rows:
             return ()
         last = self.number(index - 1) if index > 0 else self.number(0)
         return tuple(row.freeze(self._lane.id, self.number, last) for row in rows)
+
+    def _spared(self, index: int) -> tuple[tuple[str, str], ...]:
+        return tuple((item.name, item.why) for item in self.spared.get(index, ()))
 
     def _freeze(self, index: int, draft: StepDraft) -> set[int]:
         lane, setting = self._lane, self._setting
@@ -253,7 +266,7 @@ class LaneAssembly:
         )
         attempts = self._attempts.of(draft, number, reported(draft) or draft.tokens.prompt)
         if attempts:
-            dirty |= self._watch.failed(index, lane.id, number, draft.calls)
+            dirty |= self._watch.failed(index, lane.id, number, draft.calls, self._text)
         prompt = lane.tape.view(index + 1, setting.window, draft.provenance or setting.provenance)
         goal, after = self._goal_status(index, self._length(index), draft.fields)
         segment = lane.tape.segment
@@ -262,10 +275,10 @@ class LaneAssembly:
                 lane.id, draft.n, draft.own, draft.at, False, draft.parent, prompt, draft.fields,
                 tuple(map(segment, draft.replies)), attempts, tuple(map(segment, draft.results)), (),
                 setting.shown(draft.tokens), draft.usage, boundary, goal, after,
-                sum(not call.answered for call in draft.calls), draft.gap, draft.notes,
+                sum(not call.answered for call in draft.calls), draft.gap, draft.notes, self._spared(index),
             )
         )  # fmt: skip
-        if self._rows[index]:
+        if self._rows[index] or index in self._waiting:
             dirty.add(index)  # frozen with the others, when what needs them and what comes back is known
         else:
             dirty.discard(index)
@@ -283,7 +296,7 @@ class LaneAssembly:
         parent = (lane.id, index) if index > 0 else lane.parent
         self._open = Step(
             lane.id, index + 1, own, None, True, parent, prompt, lane.fields, (), (), (), self._drops(index), tokens,
-            None, boundary, goal, after, 0, 0, lane.notes,
+            None, boundary, goal, after, 0, 0, lane.notes, self._spared(index),
         )  # fmt: skip
         return dirty
 

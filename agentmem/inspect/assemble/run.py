@@ -11,16 +11,15 @@ from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.inspect.assemble.lane import LaneAssembly, Setting
 from agentmem.inspect.assemble.window_table import window_of
 from agentmem.inspect.compare.row import Spared
+from agentmem.inspect.telling.pulse import GONE, UNREADABLE, standing
 from agentmem.inspect.texts import Texts
-from agentmem.model import Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
+from agentmem.model import Begun, Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
 from agentmem.tape import Tape
 
 PENDING_SECONDS = 600.0
 """A call without a result keeps a run live for so long."""
 WAITED_SECONDS = 86_400.0
 """For so long a call without a result is still named as what the agent waits for."""
-GONE = frozenset({"file gone", "no such file", "a folder", "not a regular file", "run removed", "no runs in it"})
-"""Notices after which nothing can come any more: such a run is not live."""
 
 FIXED_PARTS = ("system prompt", "tool schemas")
 """Names in `RunDraft.unknown` of what is `fixed`."""
@@ -46,6 +45,7 @@ class Assembler:
                 self._run, status=status, notice=draft.notice, changed_at=draft.changed_at,
                 pending=self._pending(status), problems=tuple(draft.problems),
             )  # fmt: skip
+            self._run = replace(self._run, begun=self._begun(self._run))
             return self._run
         window, source = self._window()
         setting = Setting(
@@ -72,6 +72,8 @@ class Assembler:
             source, draft.model, tuple(cycles), tuple(waiting), tuple(survivals), draft.synthetic, draft.changed_at,
             self._pending(status), draft.notice, draft.results_known, draft.unknown, draft.past_unknown,
         )  # fmt: skip
+        if draft.begun:
+            self._run = replace(self._run, begun=self._begun(self._run))
         return self._run
 
     def spared(self, lane: str, n: int) -> tuple[Spared, ...]:
@@ -111,12 +113,21 @@ class Assembler:
         draft = self._draft
         if draft.finished:
             return "ended"
-        if draft.notice in GONE:
+        if draft.notice in GONE or (draft.notice or "").startswith(UNREADABLE):
             return "stale"
         if draft.changed_at is None:
             return "unknown"
-        pending = any(lane.pending for lane in draft.lanes.values())
+        pending = any(lane.pending for lane in draft.lanes.values()) or self._under_way() is not None
         return "live" if self._age(draft.changed_at) <= (PENDING_SECONDS if pending else LIVE_SECONDS) else "stale"
+
+    def _begun(self, run: Run) -> tuple[Begun, ...]:
+        """Guarded calls without an outcome: in doubt too where the run is no longer live, or unusually quiet."""
+        silent = standing(run, self._clock()).word != "live"
+        return tuple(replace(call, in_doubt=call.in_doubt or silent) for call in self._draft.begun)
+
+    def _under_way(self) -> Begun | None:
+        """The guarded call that the run waits for, if it has not gone on without it."""
+        return next((call for call in self._draft.begun if not call.in_doubt), None)
 
     def _age(self, changed_at: float) -> float:
         return self._clock() - changed_at
@@ -134,7 +145,12 @@ class Assembler:
             for call in lane.steps[-1].calls:
                 if not call.answered:
                     return call.tool, call.started if call.started is not None else lane.steps[-1].at
-        if not lane.open or status == "stale":
+        if status == "stale":
+            return None
+        guarded = self._under_way()
+        if guarded is not None:
+            return guarded.tool, guarded.started
+        if not lane.open:
             return None
         ended = [call.ended for call in lane.steps[-1].calls if call.ended is not None] if lane.steps else []
         return "model", max(ended) if ended else self._draft.changed_at

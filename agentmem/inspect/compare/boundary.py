@@ -1,11 +1,12 @@
-"""Boundaries that the file does not record: told from a summary in place of messages, or from reported usage."""
+"""Boundaries that the file does not record, told from a summary in place of messages or from reported usage; and why
+something left, by what the file records at that step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentmem.formats.draft import StepDraft
-from agentmem.model import KINDS, Boundary
+from agentmem.formats.draft import Declared, StepDraft
+from agentmem.model import KINDS, Boundary, BoundaryKind, Cause
 from agentmem.tape import Tape
 
 FALL = 0.10
@@ -15,6 +16,15 @@ _FEWEST = 6
 _SUMMARY = KINDS.index("summary")
 _SYNTHETIC = "<synthetic>"
 _LOOK_BACK = 64
+_CAUSES: dict[BoundaryKind, Cause] = {
+    "compaction": "compacted",
+    "condensation": "summarised",
+    "trim": "trimmed",
+    "prune": "trimmed",
+    "rewind": "removed",
+    "fork": "removed",
+    "rewrite": "rewritten",
+}
 
 
 def reported(step: StepDraft | None) -> int | None:
@@ -73,3 +83,20 @@ def boundary_of(
             return Boundary("rewrite", False, *told, "most of the list was written anew")
         return Boundary("trim", False, *told, "most of the list is gone")
     return None
+
+
+def cause_of(boundary: Boundary | None) -> tuple[Cause, bool, str | None]:
+    """(cause, recorded, who recorded it) of what left at a boundary; silent where there is none that explains it."""
+    if boundary is None:
+        return "silent", False, None
+    cause = _CAUSES.get(boundary.kind)
+    if cause is None:
+        if boundary.recorded:
+            return "removed", True, boundary.why or f"{boundary.kind} record"
+        return "silent", False, None
+    return cause, boundary.recorded, (boundary.why or f"{boundary.kind} record") if boundary.recorded else None
+
+
+def declared_record(declared: Declared) -> str:
+    """Who recorded a declared drop, in words."""
+    return declared.record or "the run's own record"

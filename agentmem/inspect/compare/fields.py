@@ -10,11 +10,19 @@ from typing import Literal
 import msgspec
 
 from agentmem.formats.draft import Call, Declared
-from agentmem.formats.fields import field_kind
-from agentmem.inspect.compare.cause import cause_of, declared_record
+from agentmem.formats.fields import SHORTEST, field_kind
+from agentmem.inspect.compare.boundary import cause_of, declared_record
 from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
-from agentmem.inspect.compare.words import clears, is_item, leaf, reworded, root, stands
-from agentmem.model import KINDS, Cause, Field, Kind
+from agentmem.inspect.compare.spared import (
+    DONE_KINDS,
+    field_place,
+    piece_place,
+    reworded_fields,
+    reworded_rows,
+    stands_as,
+)
+from agentmem.inspect.compare.words import clears, is_item, leaf, may_name, reworded, root, spelled, stands
+from agentmem.model import HEAD_CHARACTERS, KINDS, Cause, Field, Kind, Still
 
 _NULL = "null"
 _FORGETS = frozenset({
@@ -24,8 +32,9 @@ _FORGETS = frozenset({
 _PLAN_TOOLS = frozenset({"todo", "todos", "plan", "task", "tasks"})
 _TOOL_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LONGEST_ARGUMENTS = 100_000
-DONE_KINDS = frozenset({"call", "thinking"})
-"""Kinds of pieces in which a value does not count as held."""
+_PLACES = frozenset({("step",), ("plan", "step"), ("current", "step"), ("step", "index")})
+"""Words of the names under which a plan keeps its place."""
+REWORDED = "it was worded anew"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,10 +94,15 @@ def compare_fields(passage: Passage, outcome: Outcome, declared: Sequence[Declar
         why = _spared(passage, gone)
         if why is not None:
             _spare(passage, outcome, covered, gone.field, why)
+            if why == REWORDED:
+                fresh = [other.value for other in passage.after if root(other.name) == root(name)]
+                outcome.waiting += reworded_rows(passage, name, gone.field.value, fresh, gone.field)
         else:
             pending.append(gone)
     if pending:
         _undeclared(passage, outcome, covered, pending)
+    if passage.before is not passage.after:
+        outcome.waiting += reworded_fields(passage)
     return used
 
 
@@ -96,8 +110,13 @@ def _undeclared(passage: Passage, outcome: Outcome, covered: set[int], pending: 
     moved = _moved(passage, pending)
     for gone in pending:
         field = gone.field
-        if field.name in moved:
-            _spare(passage, outcome, covered, field, "its value stands elsewhere")
+        place = moved.get(field.name)
+        if place is not None:
+            same = place[2]
+            why = f"its value still stood in {place[0]}" if same else f"another value stood in {place[0]}"
+            outcome.waiting.append(_moved_row(passage, gone, why))
+            reason = "its value stands elsewhere" if same else "another value stands under its name"
+            _spare(passage, outcome, covered, field, reason)
             continue
         if gone.sort == "nulled":
             _row(passage, outcome, covered, gone, "nulled", False, None)
@@ -107,7 +126,7 @@ def _undeclared(passage: Passage, outcome: Outcome, covered: set[int], pending: 
             if call is not None:
                 _row(passage, outcome, covered, gone, "removed", True, f"the call {call.tool} names it")
                 continue
-            if is_item(field.name) and _came_items(passage, root(field.name)):
+            if is_item(field.name) and _replaced(passage, field):
                 kept = "a new list stands in its place"
                 _row(passage, outcome, covered, gone, "replaced", True, kept)
                 continue
@@ -115,6 +134,19 @@ def _undeclared(passage: Passage, outcome: Outcome, covered: set[int], pending: 
             continue
         cause, recorded, record = cause_of(passage.boundary)
         _row(passage, outcome, covered, gone, cause, recorded, record)
+
+
+def _moved_row(passage: Passage, gone: Gone, why: str) -> Row:
+    """What is told of a field that was spared, should a call fail for it."""
+    field, kind = gone.field, kind_of(gone.field)
+    call = next((call for call in passage.calls if removes(call, field)), None)
+    cause: Cause = "nulled" if gone.sort == "nulled" else "removed" if call is not None else "silent"
+    return Row(
+        passage.index, "plan" if kind == "plan" else "field", field.name, kind, field.value[:HEAD_CHARACTERS],
+        field.tokens, cause, cause == "removed", field.segment, field.value,
+        record=f"the call {call.tool} names it" if call is not None and cause == "removed" else None,
+        held=gone.sort == "held", still=Still(why),
+    )  # fmt: skip
 
 
 def _row(
@@ -127,8 +159,9 @@ def _row(
     covered.update(ids)
     outcome.rows.append(
         Row(
-            passage.index, "plan" if kind == "plan" else "field", field.name, kind, field.value[:120], field.tokens,
-            cause, recorded, field.segment, field.value, max(1, len(ids)), record, stub, gone.sort == "held", ids,
+            passage.index, "plan" if kind == "plan" else "field", field.name, kind, field.value[:HEAD_CHARACTERS],
+            field.tokens, cause, recorded, field.segment, field.value, max(1, len(ids)), record, stub,
+            gone.sort == "held", ids,
         )
     )  # fmt: skip
 
@@ -174,7 +207,7 @@ def _spared(passage: Passage, gone: Gone) -> str | None:
         return "the plan advanced"
     fresh = [other.value for other in passage.after if root(other.name) == root(field.name)]
     if reworded(field.value, fresh):
-        return "it was worded anew"
+        return REWORDED
     return None
 
 
@@ -182,7 +215,7 @@ def _advanced(passage: Passage, field: Field) -> bool:
     """Whether the plan's place (its `step`) moved on, past that item."""
     places = []
     for fields in (passage.before, passage.after):
-        held = next((item.value for item in fields if leaf(item.name) in ("step", "plan_step", "current_step")), None)
+        held = next((item.value for item in fields if spelled(leaf(item.name)) in _PLACES), None)
         places.append(int(held) if held is not None and held.isdigit() and len(held) < 10 else None)
     was, now = places
     index = re.search(r"\[(\d{1,9})\]$", field.name)
@@ -191,26 +224,33 @@ def _advanced(passage: Passage, field: Field) -> bool:
     return int(index.group(1)) < now
 
 
-def _came_items(passage: Passage, name: str) -> bool:
-    """Whether the list has items that it did not have."""
+def _replaced(passage: Passage, item: Field) -> bool:
+    """Whether another item stands in the place of one that left its list: in a plan any new one (it was written anew),
+    in other lists one at its index, or nothing that it had. A list that lost one and grew at its end lost it."""
+    name = root(item.name)
     had = {field.value for field in passage.before if root(field.name) == name}
-    return any(root(field.name) == name and is_item(field.name) and field.value not in had for field in passage.after)
+    now = [field for field in passage.after if root(field.name) == name and is_item(field.name)]
+    fresh = [field for field in now if field.value not in had]
+    if kind_of(item) == "plan" or len(fresh) == len(now):
+        return bool(fresh)
+    return any(field.name == item.name for field in fresh)
 
 
-def _moved(passage: Passage, gone: Sequence[Gone]) -> set[str]:
-    """Names of those whose value stands elsewhere: in another field, or in a piece of the prompt. The arguments of an
-    old call do not count: they say what was done with the value, and every call that used it would hide its loss."""
-    open_ = {item.field.name: item.field.value for item in gone if len(item.field.value) >= 4}
-    found = set()
+def _moved(passage: Passage, gone: Sequence[Gone]) -> dict[str, tuple[str, int | None, bool]]:
+    """Name -> place of those whose value stands elsewhere: in another field, or in a piece of the prompt; False behind
+    the place: their name stands there with another value. The arguments of an old call do not count: they say what was
+    done with the value, and every call that used it would hide its loss."""
+    found: dict[str, tuple[str, int | None, bool]] = {}
     had = {field.name for field in passage.before}
-    held = {name for name in open_ if next(item for item in gone if item.field.name == name).sort == "held"}
-    for name, value in open_.items():
-        if name in held:
-            continue
-        if any(field.name not in had and field.value == value for field in passage.after):
-            found.add(name)
-    for name in found:
-        del open_[name]
+    fresh = [field for field in passage.after if field.name not in had and field.value not in (_NULL, "")]
+    for item in gone:
+        other = None if item.sort == "held" else next((new for new in fresh if _same_thing(item.field, new)), None)
+        if other is not None:
+            found[item.field.name] = (*field_place(other), other.value == item.field.value)
+    open_ = {
+        item.field.name: item.field.value for item in gone
+        if len(item.field.value) >= SHORTEST and item.field.name not in found
+    }  # fmt: skip
     if not open_:
         return found
     for ident in passage.live():
@@ -220,20 +260,21 @@ def _moved(passage: Passage, gone: Sequence[Gone]) -> set[str]:
         if text is None:
             continue
         for name in [name for name, value in open_.items() if stands_as(value, text)]:
-            found.add(name)
+            found[name] = (*piece_place(passage.tape, ident, passage.after), True)
             del open_[name]
         if not open_:
             break
     return found
 
 
-def stands_as(value: str, text: str) -> bool:
-    """Whether a value stands in a text as it is, or as the inside of a JSON string."""
-    if stands(value, text):
+def _same_thing(old: Field, new: Field) -> bool:
+    """Whether a new field carries on an old one: its value (4 characters or more), or its name on another level."""
+    if old.value == new.value and len(old.value) >= SHORTEST:
         return True
-    if "\n" in value or '"' in value or "\\" in value:
-        return stands(msgspec.json.encode(value).decode()[1:-1], text)
-    return False
+    if is_item(old.name) or is_item(new.name):
+        return False
+    name = leaf(old.name)
+    return spelled(name) == spelled(leaf(new.name)) and (old.value == new.value or may_name(name))
 
 
 def removes(call: Call, field: Field) -> bool:

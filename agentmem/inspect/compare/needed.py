@@ -2,21 +2,22 @@
 
 A failure needs a drop only if (a) the tool earlier had that argument, by name or value, now lacks it (absent, null or
 empty) and errs, or (b) the error names the field or its value as a whole word. Of a note or a summary the fields are
-what it says as `name = value` or `name: value`.
+what it says as `name = value` or `name: value`. A loss that was spared becomes a drop by such a failure, under the
+stricter rule of `spared.lacks`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice, zip_longest
+from dataclasses import replace
 
 import msgspec
 
 from agentmem.formats.draft import Call
 from agentmem.inspect.compare.row import Row
-from agentmem.inspect.compare.words import NOT_NAMES, is_item, leaf, stands
-from agentmem.model import Field, Miss
+from agentmem.inspect.compare.spared import lacks, place_of
+from agentmem.inspect.compare.words import is_item, leaf, names_field, pairs_of, said_in, says_value, spelled, stands
+from agentmem.model import Field, Miss, Still
 from agentmem.tape import Tape
 
 _SHORTEST = 4
@@ -25,20 +26,10 @@ _LONGEST_ARGUMENTS = 200_000
 _MOST_WATCHED = 500
 _MOST_NEEDS = 200
 """So many failures that needed one drop are kept."""
+_EMPTY = frozenset({"", "null", "none", "undefined"})
+"""Texts that a model writes where it has no value."""
 NOTED = frozenset({"note", "summary"})
 """Kinds of texts that name fields of their own."""
-_KEY = re.compile(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=]")
-_END = re.compile(r"[;,\n]|\.(?=\s)|\Z")
-_LONGEST_VALUE = 200
-_TOLD = frozenset({
-    "error", "errors", "warning", "result", "results", "status", "state", "note", "notes", "todo", "done", "next",
-    "message", "output", "reason", "exit", "code", "line", "lines", "time", "date", "failed", "failure", "passed",
-    "task", "goal", "field", "plan", "summary", "update", "http", "https", "request", "response", "action", "tool",
-    "call", "input", "value",
-})  # fmt: skip
-"""Words before a colon that stand in many errors for other reasons."""
-_LONGEST_NOTE = 20_000
-_MOST_PAIRS = 100
 
 
 def named_arguments(arguments: str) -> dict[str, str]:
@@ -53,32 +44,10 @@ def named_arguments(arguments: str) -> dict[str, str]:
         return {}
     out = {}
     for name, item in value.items():
-        if item is None or item == "" or item == [] or item == {}:
+        if item is None or item == [] or item == {} or (isinstance(item, str) and item.strip().lower() in _EMPTY):
             continue
         out[str(name)] = item if isinstance(item, str) else msgspec.json.encode(item).decode()
     return out
-
-
-def pairs_of(note: str) -> tuple[tuple[str, str], ...]:
-    """(name, value) of what a note says as `name = value` or `name: value`, from its first 20,000 characters; a pair
-    ends at a line's end, a comma, a semicolon, the end of a sentence or the next pair."""
-    text = note[:_LONGEST_NOTE]
-    keys = list(islice(_KEY.finditer(text), _MOST_PAIRS))
-    found: dict[tuple[str, str], None] = {}
-    for key, later in zip_longest(keys, keys[1:]):
-        rest = text[key.end() : min(later.start() if later is not None else len(text), key.end() + _LONGEST_VALUE)]
-        end = _END.search(rest)
-        value = (rest[: end.start()] if end is not None else rest).strip(" \t\"'`*.]})")
-        if value and _is_field(key.group(1), value):
-            found[(key.group(1), value)] = None
-    return tuple(found)
-
-
-def _is_field(key: str, value: str) -> bool:
-    """Whether a pair tells a fact. `Result: ...`, an address and a word before a sentence do not."""
-    if key.lower() in _TOLD or value.startswith("//"):
-        return False
-    return any(c in "_.-" or c.isdigit() for c in key) or not any(map(str.isspace, value))
 
 
 class Watch:
@@ -91,13 +60,19 @@ class Watch:
         """Fields that are gone or held outside the prompt, and have not come back."""
         self._carried: list[Row] = []
         """Pieces that carried a field which no state lists."""
+        self._spared: list[Row] = []
+        """What is no drop unless a call fails for it, and has not come back."""
+        self._restarts: list[int] = []
+        """Indices of the steps at which a new run began in the same file: it needs nothing of the one before."""
+        self._fields_now: Sequence[Field] = ()
+        self._tape: Tape | None = None
         self._returns: list[tuple[int, Row, int | None]] = []
         self._misses: list[tuple[int, Row]] = []
-        self._had: dict[tuple[str, str], int] = {}
-        """(tool, argument) -> index of the step that first gave it."""
+        self._had: dict[tuple[str, tuple[str, ...]], int] = {}
+        """(tool, words of the argument's name) -> index of the step that first gave it."""
         self._gave: dict[tuple[str, str], tuple[int, str]] = {}
         """(tool, value) -> (index, argument) that first carried it."""
-        self._given: list[tuple[int, bool, tuple[str, str]]] = []
+        self._given: list[tuple[int, tuple[str, str | tuple[str, ...]]]] = []
 
     def rewind(self, index: int) -> set[int]:
         """Forget steps from `index` on. Returns the indices of earlier steps whose rows changed by it."""
@@ -112,7 +87,7 @@ class Watch:
                 row.returned = None
                 dirty.add(row.index)
                 if key is None:
-                    self._fields.append(row)
+                    (self._fields if row.still is None else self._spared).append(row)
             if key is not None:
                 row.keys.add(key)
                 self._by_key.setdefault(key, []).append(row)
@@ -126,12 +101,15 @@ class Watch:
                     self._by_key.pop(key, None)
         self._fields = [row for row in self._fields if row.index < index]
         self._carried = [row for row in self._carried if row.index < index]
+        self._spared = [row for row in self._spared if row.index < index]
+        while self._restarts and self._restarts[-1] >= index:
+            self._restarts.pop()
         while self._given and self._given[-1][0] >= index:
-            _, by_name, place = self._given.pop()
-            if by_name:
-                del self._had[place]
+            _, (tool, place) = self._given.pop()
+            if isinstance(place, str):
+                del self._gave[(tool, place)]
             else:
-                del self._gave[place]
+                del self._had[(tool, place)]
         return {at for at in dirty if at < index}
 
     def add(self, rows: Iterable[Row], text: Callable[[int], str | None]) -> None:
@@ -141,6 +119,9 @@ class Watch:
             if row.kind in NOTED:
                 note = row.text if row.text is not None else None if row.segment is None else text(row.segment)
                 row.pairs = pairs_of(note) if note else ()
+                if row.pairs and row.stub is not None:
+                    now = text(row.stub) or ""
+                    row.pairs = tuple(p for p in row.pairs if not (stands(leaf(p[0]), now) and stands(p[1], now)))
             if row.what != "segment" and row.text is not None:
                 self._fields.append(row)
                 continue
@@ -152,6 +133,16 @@ class Watch:
             if len(watched) > _MOST_WATCHED:
                 del watched[: len(watched) - _MOST_WATCHED]
 
+    def spare(self, rows: Iterable[Row]) -> None:
+        """Watch what left at a step and is no drop, unless a call fails for the lack of it."""
+        self._spared.extend(rows)
+        if len(self._spared) > _MOST_WATCHED:
+            del self._spared[: len(self._spared) - _MOST_WATCHED]
+
+    def restart(self, index: int) -> None:
+        """A new run begins in the same file at that step."""
+        self._restarts.append(index)
+
     def absent(self) -> frozenset[tuple[str, str | None]]:
         """(name, text) of the fields that are gone and have not come back."""
         return frozenset((row.name, row.text) for row in self._fields)
@@ -159,6 +150,7 @@ class Watch:
     def came(self, index: int, tape: Tape, came: Iterable[int], fields: Sequence[Field], changed: bool) -> set[int]:
         """Mark what came back at that step. Returns the indices of the steps whose rows changed."""
         dirty: set[int] = set()
+        self._fields_now, self._tape = fields, tape
         if self._by_key:
             for ident in came:
                 key = tape.keys[ident]
@@ -168,22 +160,33 @@ class Watch:
                     if not row.keys:
                         row.returned = index
                         dirty.add(row.index)
-        if self._fields and changed:
+        if changed and (self._fields or self._spared):
             now = {field.name: field for field in fields}
             values = {field.value for field in fields if is_item(field.name)}
-            still = []
-            for row in self._fields:
-                if self._back(row, now, values):
-                    row.returned = index
-                    dirty.add(row.index)
-                    self._returns.append((index, row, None))
-                else:
-                    still.append(row)
-            self._fields = still
+            self._fields = self._gone_still(self._fields, index, now, values, dirty)
+            self._spared = self._gone_still(self._spared, index, now, values, dirty)
         return dirty
+
+    def _gone_still(
+        self, rows: list[Row], index: int, now: dict[str, Field], values: set[str], dirty: set[int]
+    ) -> list[Row]:
+        """The rows of these that have not come back; those that have are marked."""
+        gone = []
+        for row in rows:
+            if self._back(row, now, values):
+                row.returned = index
+                if row.still is None or row.misses:
+                    dirty.add(row.index)
+                self._returns.append((index, row, None))
+            else:
+                gone.append(row)
+        return gone
 
     @staticmethod
     def _back(row: Row, now: dict[str, Field], values: set[str]) -> bool:
+        if row.still is not None and row.still.part_of is not None:
+            held = now.get(row.still.part_of)
+            return held is not None and stands(leaf(row.name), held.value)
         if is_item(row.name):
             return row.text in values
         field = now.get(row.name)
@@ -191,37 +194,85 @@ class Watch:
             return False
         return field.segment is not None if row.held else True
 
-    def failed(self, index: int, lane: str, number: int, calls: Sequence[Call]) -> set[int]:
-        """Tie the failures of a step to what was lost before. Returns the indices of the steps whose rows changed."""
+    def failed(
+        self, index: int, lane: str, number: int, calls: Sequence[Call], text: Callable[[int], str | None]
+    ) -> set[int]:
+        """Tie the failures of a step to what was lost before. Returns the indices of the steps whose rows changed.
+        `text`: whole text of a piece of the lane."""
         dirty: set[int] = set()
+        since = self._restarts[-1] if self._restarts else 0
         given = [named_arguments(call.arguments) for call in calls]
         for call, arguments in zip(calls, given, strict=True):
             if call.outcome != "error":
                 continue
             for row in (*self._fields, *self._carried):
-                if row.returned is not None or len(row.misses) >= _MOST_NEEDS:
+                if row.returned is not None or row.index < since or len(row.misses) >= _MOST_NEEDS:
                     continue
                 if row.misses and row.misses[-1].n == index + 1:
                     continue
                 if self._lacks(row, call, arguments) or _names(row, call.error):
-                    row.misses.append(Miss(lane, index + 1, number, call.tool, call.error or ""))
-                    self._misses.append((index, row))
-                    dirty.add(row.index)
+                    self._tie(row, index, Miss(lane, index + 1, number, call.tool, call.error or ""), dirty)
+            for row in self._lacking(call, arguments, index, since):
+                if not row.misses:
+                    row.still = self._still(row, index, text)
+                if len(row.misses) < _MOST_NEEDS and not (row.misses and row.misses[-1].n == index + 1):
+                    self._tie(row, index, Miss(lane, index + 1, number, call.tool, call.error or ""), dirty)
         for call, arguments in zip(calls, given, strict=True):
             for name, value in arguments.items():
-                if (call.tool, name) not in self._had:
-                    self._had[(call.tool, name)] = index
-                    self._given.append((index, True, (call.tool, name)))
+                if (call.tool, spelled(name)) not in self._had:
+                    self._had[(call.tool, spelled(name))] = index
+                    self._given.append((index, (call.tool, spelled(name))))
                 if _SHORTEST <= len(value) <= _LONGEST and (call.tool, value) not in self._gave:
                     self._gave[(call.tool, value)] = (index, name)
-                    self._given.append((index, False, (call.tool, value)))
+                    self._given.append((index, (call.tool, value)))
         return dirty
+
+    def _tie(self, row: Row, index: int, miss: Miss, dirty: set[int]) -> None:
+        row.misses.append(miss)
+        self._misses.append((index, row))
+        dirty.add(row.index)
+
+    def _lacking(self, call: Call, arguments: dict[str, str], index: int, since: int) -> list[Row]:
+        """The spared losses that a failed call lacked: of one name the last, and none that a drop tells already."""
+        if not self._spared:
+            return []
+        told = {leaf(row.name) for row in (*self._fields, *self._carried) if row.what != "segment"}
+        told.update(leaf(key) for row in (*self._fields, *self._carried) for key, _ in row.pairs)
+        found = []
+        for row in reversed(self._spared):
+            name = leaf(row.name)
+            if row.index < since or name in told:
+                continue
+            if lacks(row, call, arguments, self._lacks(row, call, arguments)) and not self._stands_again(row, index):
+                told.add(name)
+                found.append(row)
+        return found
+
+    def _stands_again(self, row: Row, index: int) -> bool:
+        """Whether a step holds that field again, in another place than the one that it was lost from."""
+        if row.still is not None and row.still.part_of is not None:
+            name = leaf(row.name)
+            return any(leaf(field.name) == name and field.value not in ("null", "") for field in self._fields_now)
+        tape = self._tape
+        # A span that was carved out of its message when the state held the field keeps the name: only newer ones count.
+        return tape is not None and any(
+            tape.born[ident] > row.index + 1 and tape.field_of(ident) == row.name for ident in tape.ids(index + 1)
+        )
+
+    def _still(self, row: Row, index: int, text: Callable[[int], str | None]) -> Still | None:
+        """Where the value of a spared loss stands at a step."""
+        if row.still is None or self._tape is None:
+            return row.still
+        ids = self._tape.ids(index + 1)
+        place = place_of(row.text or "", self._fields_now, self._tape, ids, text)
+        where, segment = place if place is not None else (None, None)
+        return replace(row.still, where=where, segment=segment)
 
     def _lacks(self, row: Row, call: Call, arguments: dict[str, str]) -> bool:
         if row.what == "segment":
             return False
-        name = leaf(row.name)
-        if (call.tool, name) in self._had and name not in arguments and not is_item(row.name):
+        name = spelled(leaf(row.name))
+        if (call.tool, name) in self._had and name not in map(spelled, arguments) and not is_item(row.name):
             return True
         gave = self._gave.get((call.tool, row.text)) if row.text is not None else None
         return gave is not None and gave[1] not in arguments
@@ -236,15 +287,6 @@ def _names(row: Row, error: str | None) -> bool:
     if row.what == "segment":
         return False
     name = leaf(row.name)
-    if not is_item(row.name) and _named(name, error):
+    if not is_item(row.name) and names_field(name, error):
         return True
-    return row.text is not None and _named(row.text, error)
-
-
-def said_in(pair: tuple[str, str], error: str) -> bool:
-    """Whether an error names the field or the value of a pair in a note as a whole word."""
-    return _named(leaf(pair[0]), error) or _named(pair[1], error)
-
-
-def _named(word: str, error: str) -> bool:
-    return len(word) <= _LONGEST and word.lower() not in NOT_NAMES and stands(word, error)
+    return row.text is not None and says_value(row.text, error)

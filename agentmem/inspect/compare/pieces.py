@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from agentmem.formats.draft import Declared
-from agentmem.inspect.compare.cause import cause_of, declared_record
-from agentmem.inspect.compare.fields import DONE_KINDS, compare_fields, stands_as
+from agentmem.inspect.compare.boundary import cause_of, declared_record
+from agentmem.inspect.compare.fields import REWORDED, compare_fields
 from agentmem.inspect.compare.pair import Pair, pair
-from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared
+from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared, title
+from agentmem.inspect.compare.spared import place_of, reworded_rows
 from agentmem.inspect.compare.words import clears, leaf, reworded
-from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Kind, Segment
+from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Kind, Segment, Still
 from agentmem.tape import content_key
 
 _PINNED = frozenset({"system", "tools", "goal", "summary", "plan", "fact", "note", "recall"})
@@ -43,16 +44,6 @@ def compare(passage: Passage) -> Outcome:
             found = pairs.get(row.ids[0])
             row.stub = None if found is None else found.new.id
     return outcome
-
-
-def title(segment: Segment) -> str:
-    """A name for a piece: its field, else its kind with its tool."""
-    if segment.field is not None:
-        return segment.field
-    if segment.tool is not None:
-        return f"{segment.kind} of {segment.tool}" if segment.kind != "call" else f"call {segment.tool}"
-    names = {"system": "system prompt", "tools": "tool schemas", "user": "user message", "assistant": "reply"}
-    return names.get(segment.kind, segment.kind)
 
 
 def _declared_piece(passage: Passage, outcome: Outcome, item: Declared, covered: set[int]) -> None:
@@ -154,6 +145,8 @@ def _paired(passage: Passage, outcome: Outcome, found: Pair) -> bool:
     old, new = found.old, found.new
     if found.sort == "changed":
         outcome.spared.append(Spared(title(old), "another value stands in its place", old.id))
+        if not passage.before:  # else the fields of the state tell it
+            _reworded(passage, outcome, old, [passage.text(new.id) or ""])
     elif found.sort == "stub":
         outcome.rows.append(_row(passage, old, "shortened", True, "a stub stands in its place", new))
     elif found.sort == "blank":
@@ -242,16 +235,26 @@ def _state_piece(passage: Passage, outcome: Outcome, seg: Segment, known: Cause)
         passage.tape.kinds[ident] == KINDS.index(seg.kind) for ident in passage.came
     ):
         outcome.spared.append(Spared(title(seg), f"another {seg.kind} stands in its place", seg.id))
+        if seg.kind == "summary":
+            _reworded(passage, outcome, seg, fresh)
     elif text is not None and seg.kind in ("note", "plan", "fact") and reworded(text, fresh):
-        outcome.spared.append(Spared(title(seg), "it was worded anew", seg.id))
-    elif text is not None and len(text) >= 4 and any(
-        stands_as(text, passage.text(ident) or "")
-        for ident in passage.live()
-        if KINDS[passage.tape.kinds[ident]] not in DONE_KINDS
-    ):
+        outcome.spared.append(Spared(title(seg), REWORDED, seg.id))
+        _reworded(passage, outcome, seg, fresh)
+    elif text is not None and (place := place_of(text, (), passage.tape, passage.live(), passage.text)) is not None:
         outcome.spared.append(Spared(title(seg), "it stands elsewhere in the prompt", seg.id))
+        if seg.field is not None:
+            row = _row(passage, seg, known, False, None)
+            row.ids, row.text, row.still = (), text, Still(f"its text still stood in {place[0]}")
+            outcome.waiting.append(row)
     else:
         outcome.rows.append(_row(passage, seg, known, False, None))
+
+
+def _reworded(passage: Passage, outcome: Outcome, old: Segment, texts: Sequence[str]) -> None:
+    """What a piece said as `name = value` that is not said where other words stand in its place."""
+    text = passage.text(old.id)
+    if text is not None and not passage.gap:
+        outcome.waiting += reworded_rows(passage, title(old), text, texts, old)
 
 
 def _oldest(passage: Passage, trace: Sequence[Segment]) -> bool:

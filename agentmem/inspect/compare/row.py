@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agentmem.formats.draft import Call, Declared
-from agentmem.model import Boundary, Cause, Drop, Field, Kind, Miss
+from agentmem.model import Boundary, Cause, Drop, Field, Kind, Miss, Segment, Still
 from agentmem.tape import Edit, Tape
 
 
@@ -39,6 +39,8 @@ class Row:
     """Every failure that needed it while it was gone; the first is what the drop is tied to."""
     pairs: tuple[tuple[str, str], ...] = ()
     """Of a note or a summary: (name, value) of what it says as `name = value` or `name: value`."""
+    still: Still | None = None
+    """Of a loss that was spared: why. It is no drop until a call fails for it."""
 
     def freeze(self, lane: str, number: Callable[[int], int], last_step: int) -> Drop:
         """`number` gives the number of a step by its index; `last_step` is the parent's."""
@@ -46,8 +48,18 @@ class Row:
             lane, self.index + 1, number(self.index), self.what, self.name, self.kind, self.head, self.tokens,
             self.cause, self.recorded, last_step, None if self.returned is None else number(self.returned),
             tuple(self.misses[:1]), self.segment, self.text, self.count, self.record, self.stub,
-            tuple(self.misses[1:]),
+            tuple(self.misses[1:]), self.still,
         )  # fmt: skip
+
+
+def title(segment: Segment) -> str:
+    """A name for a piece: its field, else its kind with its tool."""
+    if segment.field is not None:
+        return segment.field
+    if segment.tool is not None:
+        return f"{segment.kind} of {segment.tool}" if segment.kind != "call" else f"call {segment.tool}"
+    names = {"system": "system prompt", "tools": "tool schemas", "user": "user message", "assistant": "reply"}
+    return names.get(segment.kind, segment.kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,3 +107,5 @@ class Passage:
 class Outcome:
     rows: list[Row] = field(default_factory=list)
     spared: list[Spared] = field(default_factory=list)
+    waiting: list[Row] = field(default_factory=list)
+    """Of what was spared: the rows that become drops if a call fails for them."""

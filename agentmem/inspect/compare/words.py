@@ -1,10 +1,12 @@
-"""Words of a text: whether a name or a value stands in it, and whether an item was only worded anew."""
+"""Words of a text: whether a name or a value stands in it, what it says as `name = value`, and whether an item was only
+worded anew."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice, zip_longest
 
 from agentmem.formats.fields import SHORTEST
 
@@ -26,7 +28,27 @@ _CLEARED_ENDS = (
     "_tokens", "_ms", "_index",
 )  # fmt: skip
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_COUNT = re.compile(r"\d+(?: ?/ ?| of )\d+|\d+(?:\.\d+)? ?(?:%|ms|s|sec|seconds?|m|min|minutes?|h|hours?)")
+"""`3/10`, `40 %`, `12.5 s`."""
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]?[\d:.,Zz+-]*|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
+
+_KEY = re.compile(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=]")
+_END = re.compile(r"[;,\n]|\.(?=\s)|\Z")
+_LONGEST_VALUE = 200
+_TOLD = frozenset({
+    "error", "errors", "warning", "result", "results", "status", "state", "note", "notes", "todo", "done", "next",
+    "message", "output", "reason", "exit", "code", "line", "lines", "time", "date", "failed", "failure", "passed",
+    "task", "goal", "field", "plan", "summary", "update", "http", "https", "request", "response", "action", "tool",
+    "call", "input", "value",
+})  # fmt: skip
+"""Words before a colon that stand in many errors for other reasons."""
+_LONGEST_NOTE = 20_000
+_MOST_PAIRS = 100
+_SAID_ANYWAY = _TOLD | {"true", "false", "null", "none"}
+_LONGEST_NAMED = 400
+_SHORTEST_SPACED = 7
+"""Letters from which on the words of a name may stand apart in an error: `order id`, but not `in use`."""
+_JOINTS = re.compile(r"[\W_]+|(?<=[^\WA-Z_])(?=[A-Z])")
 
 
 def leaf(name: str) -> str:
@@ -47,12 +69,12 @@ def is_item(name: str) -> bool:
 
 def clears(name: str, value: str) -> bool:
     """Whether a field is of the kind that is cleared in the ordinary course: the last error, counters, clocks."""
-    short = leaf(name).lower()
+    short = "_".join(spelled(leaf(name)))
     if short in ("last_error", "error", "last_failure", "failure", "exception") or short.endswith("_error"):
         return True
     if short in _CLEARED or short.endswith(_CLEARED_ENDS):
         text = value.strip().strip('"')
-        return not text or _NUMBER.fullmatch(text) is not None or _CLOCK.fullmatch(text) is not None
+        return not text or any(form.fullmatch(text) for form in (_NUMBER, _CLOCK, _COUNT))
     return False
 
 
@@ -95,3 +117,58 @@ def reworded(old: str, texts: Iterable[str]) -> bool:
         if names and all(stands(item, text) for item in names):
             return True
     return False
+
+
+def pairs_of(note: str) -> tuple[tuple[str, str], ...]:
+    """(name, value) of what a note says as `name = value` or `name: value`, from its first 20,000 characters; a pair
+    ends at a line's end, a comma, a semicolon, the end of a sentence or the next pair."""
+    text = note[:_LONGEST_NOTE]
+    keys = list(islice(_KEY.finditer(text), _MOST_PAIRS))
+    found: dict[tuple[str, str], None] = {}
+    for key, later in zip_longest(keys, keys[1:]):
+        rest = text[key.end() : min(later.start() if later is not None else len(text), key.end() + _LONGEST_VALUE)]
+        end = _END.search(rest)
+        value = (rest[: end.start()] if end is not None else rest).strip(" \t\"'`*.]})")
+        if value and _is_field(key.group(1), value):
+            found[(key.group(1), value)] = None
+    return tuple(found)
+
+
+def _is_field(key: str, value: str) -> bool:
+    """Whether a pair tells a fact. `Result: ...`, an address and a word before a sentence do not."""
+    if key.lower() in _TOLD or value.startswith("//"):
+        return False
+    return any(c in "_.-" or c.isdigit() for c in key) or not any(map(str.isspace, value))
+
+
+@lru_cache(maxsize=4096)
+def spelled(name: str) -> tuple[str, ...]:
+    """The words of a name in small letters, however they are joined: `order_id`, `orderId`, `Order-ID`."""
+    return tuple(part.casefold() for part in _JOINTS.split(name) if part)
+
+
+@lru_cache(maxsize=4096)
+def _spellings(name: str) -> re.Pattern[str]:
+    words_of = spelled(name)
+    joint = r"[\s_-]?" if sum(map(len, words_of)) >= _SHORTEST_SPACED else "[_-]?"
+    return re.compile(rf"(?<!\w)(?:{re.escape(name)}|{joint.join(map(re.escape, words_of))})(?!\w)", re.IGNORECASE)
+
+
+def may_name(name: str) -> bool:
+    """Whether an error can name a field so: 4 to 400 characters, and no name that stands in many errors."""
+    return SHORTEST <= len(name) <= _LONGEST_NAMED and name.lower() not in NOT_NAMES
+
+
+def names_field(name: str, error: str) -> bool:
+    """Whether an error names a field as a whole word, however its words are joined."""
+    return may_name(name) and _spellings(name).search(error) is not None
+
+
+def says_value(value: str, error: str) -> bool:
+    """Whether an error says a value as a whole word. `true`, `none`, `error` and the like say nothing of a field."""
+    return may_name(value) and value.lower() not in _SAID_ANYWAY and stands(value, error)
+
+
+def said_in(pair: tuple[str, str], error: str) -> bool:
+    """Whether an error names the field or says the value of a pair in a note."""
+    return names_field(leaf(pair[0]), error) or says_value(pair[1], error)

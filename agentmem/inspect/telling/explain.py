@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentmem.inspect.compare.words import is_item
 from agentmem.inspect.measure import scaled, unaccounted
+from agentmem.inspect.telling.circles import letter
 from agentmem.inspect.telling.lost_block import statement
+from agentmem.inspect.telling.pulse import begun_line, quiet_after
 from agentmem.model import Attempt, Cycle, Drop, Field, Lane, Run, Segment, Step, Waiting, Where
 from agentmem.safe import line, name
 from agentmem.tape import PromptView
 
 COUNTERS = {
+    "quick": "characters divided by 4, those of Chinese, Japanese and Korean most of a token each",
     "words": "words between spaces",
     "pieces5": "pieces of at most 5 characters",
     "chars4": "characters divided by 4, rounded up",
     "o200k": "the o200k byte-pair encoding",
     "claude": "a reconstruction of Claude's tokenizer",
 }
+NOT_SENT = "not re-sent"
 PROVENANCE = {
     "exact": "exact: the request itself was kept",
     "reconstructed": "rebuilt from the file; what is not in it is shown as unknown",
@@ -60,8 +65,11 @@ def explain_header(run: Run, step: Step) -> tuple[str, ...]:
     newer = f"; {_count(last - step.n, 'step')} came after this one" if last > step.n else ""
     lines = [
         "LIVE: the file changed within 2 minutes, or a call has no result yet and it changed within 10",
+        f"QUIET 34s: live, but nothing was written for so long, which is unusual for this run (over "
+        f"{quiet_after(run):.0f}s: twice the longest of its last pauses between steps); its writer may have ended",
         f"PAUSED +9: you look at an earlier step, 9 newer ones came; End or space goes back to the newest{newer}",
         "ENDED: the run says that it is over; STALE: it does not, and nothing has changed or can change any more",
+        "UNREADABLE, GONE: the file cannot be read now, or is gone; what stands here is its last good state",
         f"goal {_goal_word(step)}: {GOALS[step.goal]}{_after(run, step)}",
         _agent(run),
     ]
@@ -70,6 +78,7 @@ def explain_header(run: Run, step: Step) -> tuple[str, ...]:
                  + ("; the window is unknown" if size is None else f" of {size:,} ({run.window_source})"))  # fmt: skip
     lines.append("▲: fields, facts, plan items, goals and system prompts that left and that nobody recorded; ↻: loops")
     lines.append(f"{run.provenance.upper()}: {PROVENANCE[run.provenance]}")
+    lines += [f"? in doubt: {line(begun_line(call))}" for call in run.doubts]
     if run.notice:
         lines.append(f"! {line(run.notice)}: what happened to the file; what stands here is what was read before")
     return tuple(lines)
@@ -155,16 +164,29 @@ def explain_piece(run: Run, step: Step, segment: Segment) -> tuple[str, ...]:
         lines.append(f"in the prompt since step {_number(run, step.lane, born)}")
     if segment.stub_of is not None:
         lines.append(f"stands for piece {segment.stub_of}, which it replaces")
+    if not_sent_again(run.lane(step.lane).steps, step, segment):
+        lines.append(f"{NOT_SENT}: the prompt of the next call does not hold it, so that it costs nothing there")
     lines.append(where_text(segment.where))
     return tuple(lines)
 
 
+def not_sent_again(steps: Sequence[Step], step: Step, segment: Segment) -> bool:
+    """Whether it is known of a piece of thinking that the call after the step that thought it was not sent it.
+    `steps`: those of its lane."""
+    if segment.kind != "thinking" or not 0 < step.n < len(steps) or all(one.id != segment.id for one in step.replies):
+        return False
+    after = steps[step.n]
+    return after.prompt.provenance != "partial" and all(one.key != segment.key for one in after.prompt)
+
+
 def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
     """Why this counts as a drop, and why as a recorded or a silent one."""
-    lines = [
-        f"{name(statement(drop))}: stood at step {drop.last_step}, not at step {drop.step}, "
-        "and the same content stands nowhere else in that prompt"
-    ]
+    still = drop.still
+    rest = "and the same content stands nowhere else in that prompt" if still is None else line(still.why)
+    lines = [f"{name(statement(drop))}: stood at step {drop.last_step}, not at step {drop.step}, {rest}"]
+    if still is not None:
+        where = "nowhere in the prompt" if still.where is None else f"in {line(still.where)}"
+        lines.append(f"no drop by itself; told because a call failed for it, when its value stood {where}")
     if drop.recorded:
         lines.append(f"recorded, cause {drop.cause}" + (f": {line(drop.record)}" if drop.record else ""))
     else:
@@ -201,17 +223,22 @@ def explain_field(run: Run, step: Step, held: Field) -> tuple[str, ...]:
 def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
     """The ledger's rule that found it, with its members."""
     rules = {
-        "repeat": "the same call with the same result three times within 20 attempts",
+        "repeat": "the same call with the same result three times within 20 attempts" if cycle.period == 1 else
+                  f"{cycle.period} calls that take turns, each three times within 20 attempts with the same result",
         "cycle": f"a sequence of {cycle.period} calls that repeats with the same results, named at attempt "
                  f"{2 * cycle.period + 1} of it",
         "same-error": "one error three times, whatever the arguments",
         "undo": "an edit that is reversed, twice on one file",
-        "relapse": "a repeat that was warned about and came back",
+        "relapse": "what was named before came back after other calls; its count goes on",
     }  # fmt: skip
     times = _count(cycle.count, "time")
-    lines = [f"{cycle.kind}: {rules[cycle.kind]}", f"warned at step {cycle.warned_at}, {times} round"]
-    for letter, tool, signature in zip("ABCDEF", cycle.tools, cycle.signatures, strict=False):
-        lines.append(f"{letter}: {name(tool, 40)}, signature {name(signature, 40)}")
+    first, last = cycle.steps[0], cycle.steps[-1]
+    lines = [
+        f"{cycle.kind}: {rules[cycle.kind]}",
+        f"{times} round, from step {first} to {last}; certain, and named, from step {cycle.warned_at} on",
+    ]
+    for place, (tool, signature) in enumerate(zip(cycle.tools, cycle.signatures, strict=False)):
+        lines.append(f"{letter(place)}: {name(tool, 40)}, signature {name(signature, 40)}")
     if cycle.tokens is not None:
         lines.append(f"{_count(cycle.tokens, 'token')}: the prompts of its {_count(len(cycle.steps), 'step')} together")
     lines.append("it turns still" if cycle.ended_at is None else f"broken at step {cycle.ended_at}")
@@ -274,28 +301,20 @@ def _moved_pieces(before: Step, step: Step) -> Sequence[str]:
 
 
 def _fields_gone(before: Step, step: Step) -> Sequence[str]:
+    """Fields with another value, then all that was spared when the step was compared, each with its reason."""
     held = {field.name: field for field in step.fields}
-    dropped = {drop.name for drop in step.drops}
+    told = {drop.name for drop in step.drops}
     lines = []
     for field in before.fields:
         now = held.get(field.name)
-        if now is not None and now.value != field.value:
+        if now is not None and now.value != field.value and field.name not in told and not is_item(field.name):
+            told.add(field.name)
             lines.append(f"{line(field.name)}: not a drop, because the same name has another value (changed)")
-        elif now is None and field.name not in dropped:
-            lines.append(f"{line(field.name)}: not a drop, because {_reason(field, step)}")
+    for of, why in step.spared:
+        if of not in told:
+            told.add(of)
+            lines.append(f"{line(of)}: not a drop, because {line(why)}")
     return lines
-
-
-def _reason(field: Field, step: Step) -> str:
-    if field.name == "last_error":
-        return "a cleared error is no loss"
-    if field.done:
-        return "the plan item was finished"
-    if len(field.value) >= 4 and any(field.value in other.value for other in step.fields):
-        return "its value stands elsewhere in the state (moved)"
-    if step.gap:
-        return "steps are missing before this one: unknown"
-    return "a call of that step removed or replaced it, or it was reworded"
 
 
 def _born(step: Step, segment: Segment) -> int | None:

@@ -43,6 +43,8 @@ def status_line(run: Run, width: int = 80) -> str:
         more = f" +{len(silent) - 1}" if len(silent) > 1 else ""
         alarm = f"▲ {name(short_name(newest), 20)} {gone} @{newest.step}{more}"
         parts.append(alarm)
+    if run.doubts:
+        parts.append(f"?{len(run.doubts)} in doubt")
     if run.cycles:
         parts.append(f"↻{len(run.cycles)}")
     if run.status == "ended":

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from agentmem.inspect.telling.left import steps_of
+
 if TYPE_CHECKING:
     from agentmem.model import Cycle, Drop, Lane, Run
 
@@ -28,7 +30,7 @@ class Verdict:
     level: Level
     glyph: str
     """`▲` silent loss, `✗` the goal is missing, `↻` cycle, `−` recorded loss, `▼` boundary, `~` goal changed or buried,
-    `?` cannot tell; empty when calm."""
+    `?` cannot tell, or as an alarm a call in doubt; empty when calm."""
     text: str
     lane: str | None = None
     n: int | None = None
@@ -46,16 +48,27 @@ def short_name(drop: Drop) -> str:
 
 
 def verdict(run: Run) -> Verdict:
-    """The worst first: an unrecorded loss that was missed, a missing goal, one that was missed and came back, one that
-    was not missed, a cycle that turns, a recorded loss that was missed, an unexplained fall of the prompt, a goal
-    changed or buried, what is over."""
+    """The worst first: a call in doubt, which waits for an answer, an unrecorded loss that was missed, a missing goal,
+    one that was missed and came back, one that was not missed, a cycle that turns, a recorded loss that was missed, an
+    unexplained fall of the prompt, a goal changed or buried, what is over."""
     if not run.lanes or not run.main.steps:
         return Verdict("unknown", "?", "cannot tell: no step is in this file yet")
-    found = _worst(run)
+    found = _doubt(run) or _worst(run)
     if found.lane is None or found.lane == run.main.id:
         return found
     lane = run.lane(found.lane)
     return replace(found, text=f"{found.text} (lane {lane.name or lane.id})")
+
+
+def _doubt(run: Run) -> Verdict | None:
+    """A guarded call of which nobody knows whether it happened."""
+    if not run.doubts:
+        return None
+    call = run.doubts[-1]
+    text = f"{_count(len(run.doubts), 'call')} in doubt: {call.tool} at step {call.step}, key {call.key}"
+    lane = next((lane for lane in run.lanes if lane.id == call.lane and lane.steps), run.main)
+    n = next((step.n for step in reversed(lane.steps) if step.number <= call.step), lane.steps[-1].n)
+    return Verdict("alarm", "?", text, lane.id, n)
 
 
 def _worst(run: Run) -> Verdict:
@@ -99,6 +112,8 @@ def _missed(drop: Drop, glyph: str, level: Level, record: str) -> Verdict:
     text = f"{short_name(drop)} left at {drop.step}, {record} → {miss.tool} failed at {miss.step}"
     if drop.returned_at is not None:
         text += f"; back at {drop.returned_at}"
+    if drop.still is not None:
+        text += f"; {drop.still.why}"
     return Verdict(level, glyph, text, drop.lane, drop.n)
 
 
@@ -158,9 +173,8 @@ def _cycle(run: Run, cycle: Cycle, level: Level) -> Verdict:
 
 
 def _calm(run: Run) -> Verdict:
-    closed = sum(not step.open for lane in run.lanes for step in lane.steps)
     calls = list(_signatures(run))
-    steps = _count(closed, "step")
+    steps = steps_of(run.lanes)
     if run.provenance == "partial":
         return Verdict("unknown", "?", f"cannot tell: what the model saw is not in this file ({steps})")
     left = _left(run)
@@ -176,7 +190,7 @@ def _calm(run: Run) -> Verdict:
 
 
 def _left(run: Run) -> str:
-    """The messages that left and that nobody recorded, counted; empty if none did. They are no alarm: a window that
+    """The pieces that left and that nobody recorded, counted; empty if none did. They are no alarm: a window that
     slides over replies and results is how most loops work."""
     drops = [
         drop for lane in run.lanes for step in lane.steps for drop in step.drops
@@ -188,7 +202,7 @@ def _left(run: Run) -> str:
     number = sum(drop.count for drop in drops)
     if number == 1:
         gone = gone.replace("were", "was")
-    return f"{_count(number, 'message')} {gone}, nobody recorded it"
+    return f"{_count(number, 'piece')} {gone}, nobody recorded it"
 
 
 def _count(number: int, what: str) -> str:

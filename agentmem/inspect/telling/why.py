@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentmem.formats.fields import SHORTEST
+from agentmem.inspect.compare.words import leaf, stands
 from agentmem.inspect.telling.lost_block import statement
-from agentmem.model import Attempt, Cursor, Drop, Lane, Miss, Run, Step
+from agentmem.model import Attempt, Cursor, Drop, Field, Lane, Miss, Run, Step, Still
 from agentmem.safe import name as safe_name
 from agentmem.tape import PromptView
 
@@ -81,7 +84,10 @@ def _chain(run: Run, lane: Lane, drop: Drop, miss: Miss | None) -> tuple[Because
     what = safe_name(statement(drop), 60)
     how = "and nobody recorded it" if not drop.recorded else f"({drop.cause}, recorded)"
     after = f" → {safe_name(miss.tool, 30)} failed at {miss.step}: {safe_name(miss.error, 50)}" if miss else ""
-    links = [Because(lane.id, drop.n, f"{what} left at {drop.step} {how}{after}", drop.segment)]
+    spared = f"; {safe_name(drop.still.why, 80)}" if drop.still is not None else ""
+    links = [Because(lane.id, drop.n, f"{what} left at {drop.step} {how}{spared}{after}", drop.segment)]
+    if drop.still is not None and drop.missed_by and len(drop.text or "") >= SHORTEST:
+        links.append(_still(lane, drop, drop.still, drop.missed_by[0]))
     last = _step_numbered(lane, drop.last_step, drop.n)
     if last is None:
         return (*links, Because(lane.id, drop.n, f"{what} last stood at {drop.last_step}, which was not seen"))
@@ -90,6 +96,17 @@ def _chain(run: Run, lane: Lane, drop: Drop, miss: Miss | None) -> tuple[Because
     born, source = _born(run, lane, last, drop)
     links.append(Because(lane.id, born.n, f"{what} came in at {born.number}{source}", drop.segment))
     return tuple(links)
+
+
+def _still(lane: Lane, drop: Drop, still: Still, miss: Miss) -> Because:
+    """Where the value stood all the same at the first failure that lacked it."""
+    value = safe_name(drop.text or drop.name, 40)
+    if still.where is None:
+        return Because(lane.id, miss.n, f"at {miss.step} {value} stood nowhere in the prompt (calls aside)")
+    ids = list(lane.steps[miss.n - 1].prompt.ids)
+    piece = f", piece {ids.index(still.segment) + 1} of {len(ids)}" if still.segment in ids else ""
+    told = f"at {miss.step} {value} still stood in {safe_name(still.where, 60)}{piece}"
+    return Because(lane.id, miss.n, f"{told}, not as {safe_name(drop.name, 30)}", still.segment)
 
 
 def _step_numbered(lane: Lane, number: int, below: int) -> Step | None:
@@ -105,13 +122,21 @@ def _place(step: Step, drop: Drop) -> str:
     return "in the prompt"
 
 
+def _holds(drop: Drop, fields: Sequence[Field]) -> bool:
+    """Whether a state holds the field, or the text that said it."""
+    part_of = drop.still.part_of if drop.still is not None else None
+    if part_of is None:
+        return any(held.name == drop.name for held in fields)
+    return any(held.name == part_of and stands(leaf(drop.name), held.value) for held in fields)
+
+
 def _born(run: Run, lane: Lane, last: Step, drop: Drop) -> tuple[Step, str]:
     """The step whose prompt or state first held it, and what it came from, in words."""
     n = last.n
     prompt = last.prompt
-    if drop.what != "segment" and any(held.name == drop.name for held in last.fields):
+    if drop.what != "segment" and _holds(drop, last.fields):
         # A state that is rendered anew at each step makes new pieces; the field is as old as the state that holds it.
-        while n > 1 and any(held.name == drop.name for held in lane.steps[n - 2].fields):
+        while n > 1 and _holds(drop, lane.steps[n - 2].fields):
             n -= 1
     elif drop.segment is not None and isinstance(prompt, PromptView) and drop.segment < len(prompt.tape):
         n = prompt.tape.born[drop.segment] or n

@@ -1,0 +1,73 @@
+"""What is said of losses in one sentence: none, unknown, or how many left; the screen and the commands say the same.
+
+Pure. Sentences are ours and safe for a terminal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentmem.model import Drop, Lane, Run
+
+NAMES = {"segment": ("piece", "pieces"), "field": ("field", "fields"), "plan": ("plan item", "plan items")}
+"""What a drop is, in words: one, many."""
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 step`, `1,200 steps`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def steps_of(lanes: Sequence[Lane]) -> str:
+    """`12 steps`, of several lanes `12 steps of 3 lanes`. The open step has not been taken yet and does not count."""
+    said = counted(sum(not step.open for lane in lanes for step in lane.steps[-1:]) + _settled(lanes), "step")
+    return f"{said} of {counted(len(lanes), 'lane')}" if len(lanes) > 1 else said
+
+
+def _settled(lanes: Sequence[Lane]) -> int:
+    return sum(max(0, len(lane.steps) - 1) for lane in lanes)
+
+
+def cannot_tell(run: Run) -> list[str]:
+    """Why some drops cannot be known, in words; empty where all can."""
+    why = []
+    if run.provenance == "partial":
+        why.append("what the model saw is not in this file")
+    if run.past_unknown:
+        why.append("what was left out before the file was written cannot be told from it")
+    for gap in run.gaps:
+        first, last = gap.after + 1, gap.before - 1
+        why.append(f"step {first} was not seen" if first == last else f"steps {first} to {last} were not seen")
+    return why
+
+
+def nothing_lost(run: Run, lanes: Sequence[Lane]) -> str:
+    """What is said where no drop is known: never "no drops" where the file cannot tell."""
+    steps = [step for lane in lanes for step in lane.steps]
+    if run.provenance == "partial":
+        if not steps:
+            return "Unknown: this format keeps no prompt."
+        if any(len(lane.steps[-1].prompt) for lane in lanes if lane.steps):
+            return "Unknown: what the model saw is not in this file. The prompts shown are only what the file suggests."
+        if len(lanes) > 1:
+            return "Unknown: this format keeps no prompt."
+        return f"Unknown: this format keeps no prompt for steps {steps[0].number} to {steps[-1].number}."
+    if all(step.open for step in steps):
+        return "No step has finished yet: nothing can have been lost."
+    return f"No drops in {steps_of(lanes)}."
+
+
+def left_of(drops: Iterable[Drop]) -> str:
+    """`220 pieces left, nobody recorded it; 29 pieces and 7 fields left on record`; empty for none."""
+    sums: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for drop in drops:
+        sums[drop.recorded][drop.what] += drop.count
+    parts = []
+    for found, how in zip(sums, ("left, nobody recorded it", "left on record"), strict=True):
+        each = [counted(found[what], *words) for what, words in NAMES.items() if found[what]]
+        if each:
+            parts.append(f"{' and '.join([', '.join(each[:-1]), each[-1]] if each[1:] else each)} {how}")
+    return "; ".join(parts)
