@@ -1,16 +1,25 @@
-"""Token counters by name: words, pieces5, chars4, and o200k and claude from packages that carry their vocabulary.
+"""Token counters by name: quick, words, pieces5, chars4; o200k and claude from packages that carry their vocabulary.
 
 A counter is any callable `text -> int`. Counters that need an extra say how to install it when they are missing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 
 from agentmem.model import TokenCounter
 
-DEFAULT = "chars4"
+DEFAULT = "quick"
+_CHARACTERS = (
+    (re.compile("[\u3001-\u303f\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U000323af]+"), 79),
+    (re.compile("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"), 74),
+    (re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]+"), 78),
+)
+"""Han with its punctuation, kana, Hangul; hundredths of a token a character, as o200k cuts them (Hangul .60 to .96)."""
+_MAYBE = re.compile("[\u1100-\u11ff\u2e80-\U000323af]")
+"""What a text has that has one of them."""
 
 
 class UnknownCounter(ValueError):
@@ -30,6 +39,28 @@ def pieces5(text: str) -> int:
 def chars4(text: str) -> int:
     """ceil(code points / 4); 0 for an empty text."""
     return -(-len(text) // 4)
+
+
+class Quick:
+    """As `chars4`, but by script: a character of Chinese, Japanese or Korean is most of a token, not a quarter."""
+
+    def __init__(self) -> None:
+        self.apart = False
+        """Whether it counted a text that chars4 counts otherwise."""
+
+    def __call__(self, text: str) -> int:
+        if text.isascii() or not _MAYBE.search(text):
+            return -(-len(text) // 4)
+        hundredths = 25 * len(text)
+        for found, each in _CHARACTERS:
+            hundredths += (each - 25) * (len(text) - len(found.sub("", text)))
+        self.apart = self.apart or hundredths != 25 * len(text)
+        return -(-hundredths // 100)
+
+    @property
+    def name(self) -> str:
+        """What its figures are to be called: where no text needed more, they are those of chars4."""
+        return "quick" if self.apart else "chars4"
 
 
 def _missing(name: str, package: str) -> UnknownCounter:
@@ -61,11 +92,14 @@ def _claude() -> TokenCounter:
 
 _PLAIN: dict[str, TokenCounter] = {"words": words, "pieces5": pieces5, "chars4": chars4}
 _EXTRA: dict[str, Callable[[], TokenCounter]] = {"o200k": _o200k, "claude": _claude}
-NAMES: tuple[str, ...] = (*_PLAIN, *_EXTRA)
+NAMES: tuple[str, ...] = ("quick", *_PLAIN, *_EXTRA)
 
 
 def counter(name: str) -> TokenCounter:
-    """The counter of that name. Raises UnknownCounter with the names that there are, or with the extra to install."""
+    """The counter of that name; quick is a new one each time. Raises UnknownCounter with the names that there are, or
+    with the extra to install."""
+    if name == "quick":
+        return Quick()
     if name in _PLAIN:
         return _PLAIN[name]
     if name in _EXTRA:

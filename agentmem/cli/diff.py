@@ -6,6 +6,7 @@ from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import count, document, size, table, text
 from agentmem.inspect.difference import difference
+from agentmem.inspect.telling.marks import CHANGED, DROPPED, GLYPHS
 from agentmem.model import Run
 
 
@@ -37,9 +38,10 @@ def run(arguments: list[str]) -> int:
             return
         rows = [("  kept", count(found.kept, "piece"), size(found.kept_tokens), "")]
         rows += [("+ added", one.kind, size(one.tokens), one.head or "") for one in added]
-        rows += [("− gone", one.kind, size(one.tokens), one.head or "") for one in gone]
-        rows += [("~ was", was.kind, size(was.tokens), was.head or "") for was, _ in pairs]
-        rows += [("~ now", now.kind, size(now.tokens), now.head or "") for _, now in pairs]
+        left, changed = GLYPHS[DROPPED], GLYPHS[CHANGED]
+        rows += [(f"{left} gone", one.kind, size(one.tokens), one.head or "") for one in gone]
+        rows += [(f"{changed} was", was.kind, size(was.tokens), was.head or "") for was, _ in pairs]
+        rows += [(f"{changed} now", now.kind, size(now.tokens), now.head or "") for _, now in pairs]
         text([f"step {before.number} to {after.number} of {lane.id}", *table(rows, right=(2,))])
 
     return shown(args, source, show)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import count, document, size, table, text, tokens
 from agentmem.cli.show import drop_text
-from agentmem.model import Drop, Run, Survival
+from agentmem.inspect.telling.fold import TOGETHER, Fold, folds, parted, streams, together
+from agentmem.inspect.telling.left import cannot_tell, nothing_lost
+from agentmem.inspect.telling.marks import BOUNDARY, GLYPHS, cut, drop_glyph
+from agentmem.model import Boundary, Drop, Lane, Run, Step, Survival
 from agentmem.safe import name
 
-TOGETHER = 4
-"""So many pieces that left one step for one cause are one row of text; JSON has each."""
 SHOWN = 200
 """Rows of text before the rest is only counted."""
+
 
 def run(arguments: list[str]) -> int:
     asked = parser("drops", "What left the prompt or the state, by name, with cause and consequence.")
@@ -21,13 +25,15 @@ def run(arguments: list[str]) -> int:
 
     def show(value: Run) -> None:
         lanes = (lane_of(value, args.lane),) if args.lane else value.lanes
-        drops = [drop for lane in lanes for step in lane.steps for drop in step.drops]
         survivals = [one for one in value.survivals if any(one.lane == lane.id for lane in lanes)]
         if not args.json:
-            text(rows(value, drops, survivals))
+            text(rows(value, lanes, survivals))
             return
         document("drops", {
-            "drops": [shapes.drop(drop, drop_text(source, drop)) for drop in drops],
+            "drops": [
+                shapes.drop(drop, drop_text(source, drop))
+                for lane in lanes for step in lane.steps for drop in step.drops
+            ],
             "boundaries": [shapes.survival(one) for one in survivals],
             "unknown": cannot_tell(value),
         })  # fmt: skip
@@ -35,86 +41,88 @@ def run(arguments: list[str]) -> int:
     return shown(args, source, show)
 
 
-def cannot_tell(value: Run) -> list[str]:
-    """Why some drops cannot be known, in words; empty where all can."""
-    why = []
-    if value.provenance == "partial":
-        why.append("what the model saw is not in this file")
-    if value.past_unknown:
-        why.append("what was left out before the file was written cannot be told from it")
-    for gap in value.gaps:
-        first, last = gap.after + 1, gap.before - 1
-        why.append(f"step {first} was not seen" if first == last else f"steps {first} to {last} were not seen")
-    return why
-
-
-def rows(value: Run, drops: list[Drop], survivals: list[Survival]) -> list[str]:
+def rows(value: Run, lanes: Sequence[Lane], survivals: Sequence[Survival]) -> list[str]:
     """Unrecorded ones first, newest first; under each the call that missed it."""
+    listed = sorted(
+        (row for lane in lanes for row in _listed(lane)),
+        key=lambda row: (not _newest(row).alarming, _newest(row).recorded, -_newest(row).step),
+    )
     out: list[str] = []
-    if not drops:
-        out.append(f"No drops in {count(sum(len(lane.steps) for lane in value.lanes), 'step')}.")
-    ordered = sorted(drops, key=lambda drop: (not drop.alarming, drop.recorded, -drop.step))
-    shown = 0
-    for alike in _grouped(ordered):
-        if shown >= SHOWN and not alike[0].alarming:
-            out.append(f"and {count(len(ordered) - shown, 'drop')} more; --json lists all")
+    if not listed:
+        out.append(nothing_lost(value, lanes))
+    for place, row in enumerate(listed):
+        if place >= SHOWN and not _newest(row).alarming:
+            rest = sum(len(one.drops) if isinstance(one, Fold) else 1 for one in listed[place:])
+            out.append(f"and {count(rest, 'drop')} more; --json lists all")
             break
-        shown += len(alike)
-        out += [_group_row(alike)] if len(alike) >= TOGETHER else [row for drop in alike for row in _rows(drop)]
-    for one in survivals:
-        edge = one.boundary
-        silent = "" if edge.recorded else ", nobody recorded it"
-        opaque = ", opaque: cannot be checked" if edge.opaque else ""
-        out += ["", f"▼ {edge.kind} at {one.step}: {size(edge.before)} -> {tokens(edge.after)}{silent}{opaque}"]
-        out += table([(f"    {sort}", f"{kept} of {total}") for sort, (kept, total) in one.kept.items()])
-        out += [f"    lost {lost.kind}: {name(lost.text, 200)}" for lost in one.lost[:20]]
-        out += [f"    changed: {name(a)} -> {name(b)}" for a, b in one.changed]
-    out += [f"cannot tell: {why}" for why in cannot_tell(value)]
+        where = _lane_said(value, _newest(row).lane) if len(lanes) > 1 else ""
+        out += _fold_row(row, where) if isinstance(row, Fold) else _rows(row, where)
+    told = {(one.lane, one.n): one for one in survivals}
+    for lane in lanes:
+        for step in lane.steps:
+            one = told.get((lane.id, step.n))
+            edge = one.boundary if one is not None else step.boundary if cut(step) else None
+            if edge is not None:
+                out += _boundary(step, edge, one, _lane_said(value, lane.id) if len(lanes) > 1 else "")
+    out += [f"cannot tell: {why}" for why in cannot_tell(value) if not (out and out[0].startswith("Unknown: "))]
     return out
 
 
-def _grouped(ordered: list[Drop]) -> list[list[Drop]]:
-    """Pieces that left one step for one cause stand together."""
-    groups: list[list[Drop]] = []
-    for drop in ordered:
-        last = groups[-1][-1] if groups else None
-        alike = last is not None and drop.what == last.what == "segment" and _place(drop) == _place(last)
-        if alike and not drop.alarming:
-            groups[-1].append(drop)
-        else:
-            groups.append([drop])
-    return groups
+def _boundary(step: Step, edge: Boundary, one: Survival | None, lane: str) -> list[str]:
+    silent = "" if edge.recorded else ", nobody recorded it"
+    opaque = ", opaque: cannot be checked" if edge.opaque else ""
+    sizes = f"{size(edge.before)} -> {tokens(edge.after)}"
+    out = ["", f"{GLYPHS[BOUNDARY]} {edge.kind} at {step.number}{lane}: {sizes}{silent}{opaque}"]
+    if one is not None:
+        out += table([(f"    {sort}", f"{kept} of {total}") for sort, (kept, total) in one.kept.items()])
+        out += [f"    lost {lost.kind}: {name(lost.text, 200)}" for lost in one.lost[:20]]
+        out += [f"    changed: {name(a)} -> {name(b)}" for a, b in one.changed]
+    return out
 
 
-def _place(drop: Drop) -> tuple[object, ...]:
-    return drop.lane, drop.step, drop.cause, drop.recorded, drop.record, bool(drop.missed_by), drop.alarming
+def _listed(lane: Lane) -> list[Drop | Fold]:
+    """What one lane lost: alike ones of steps that follow one another, and what one boundary took, as one row."""
+    found: list[Drop | Fold] = [*folds(streams(lane.steps))]
+    inside = {id(drop) for fold in found if isinstance(fold, Fold) for drop in fold.drops}
+    for step in lane.steps:
+        if step.drops:
+            taken, rest = parted(step)
+            found += [drop for drop in rest if id(drop) not in inside]
+            for alike in together(taken):
+                found += [alike] if len(alike.drops) >= TOGETHER else alike.drops
+    return found
 
 
-def _glyph(drop: Drop) -> str:
-    return "▲" if drop.alarming else "~" if drop.cause == "shortened" else "−" if drop.recorded else "·"
+def _newest(row: Drop | Fold) -> Drop:
+    return row.last if isinstance(row, Fold) else row
+
+
+def _lane_said(value: Run, ident: str) -> str:
+    lane = value.lane(ident)
+    return f" in lane {name(lane.name or lane.id, 24)}"
 
 
 def _said(drop: Drop) -> str:
-    return name(drop.record or ("recorded" if drop.recorded else "nobody recorded it"), 120)
+    said = drop.record or ("recorded" if drop.recorded else "nobody recorded it")
+    return name(said if drop.still is None else f"{said}; {drop.still.why}", 160)
 
 
-def _group_row(alike: list[Drop]) -> str:
-    first = alike[0]
-    total = sum(drop.tokens or 0 for drop in alike)
-    back = sum(drop.returned_at is not None for drop in alike)
-    came = f", {back} back later" if back else ""
-    return (
-        f"{_glyph(first)} {first.cause:<11} step {first.step:>4}  {sum(drop.count for drop in alike)} pieces"
-        f"  [{tokens(total)}, last in {first.last_step}{came}; {_said(first)}]"
-    )
+def _fold_row(fold: Fold, lane: str) -> list[str]:
+    last = fold.last
+    back = f", {fold.returned:,} back later" if fold.returned else ""
+    where = fold.where if fold.first.step != last.step else f"step {last.step:>4}"
+    return [
+        f"{drop_glyph(last)} {last.cause:<11} {where:<9}{lane}  {fold.what}"
+        f"  [{tokens(fold.tokens)}, last in {last.last_step}{back}; {_said(last)}]"
+    ]
 
 
-def _rows(drop: Drop) -> list[str]:
+def _rows(drop: Drop, lane: str) -> list[str]:
     back = "" if drop.returned_at is None else f", back at {drop.returned_at}"
     pieces = f" ({drop.count} pieces)" if drop.count > 1 else ""
     what = f"{drop.what} {name(drop.name)}{pieces}: {drop.head or '?'}"
     row = (
-        f"{_glyph(drop)} {drop.cause:<11} step {drop.step:>4}  {what}"
+        f"{drop_glyph(drop)} {drop.cause:<11} step {drop.step:>4}{lane}  {what}"
         f"  [{tokens(drop.tokens)}, last in {drop.last_step}{back}; {_said(drop)}]"
     )
     needed = [f"    needed at {miss.step} by {name(miss.tool)}: {name(miss.error, 200)}" for miss in drop.missed_by]

@@ -31,6 +31,7 @@ def run(arguments: list[str]) -> int:
                 "changed": [{"step": step, "to": encodable(to)} for step, to in found.changed],
                 "needed": list(found.needed), "said": list(found.said),
                 "held": [{"in": encodable(name), "from": first, "to": last} for name, first, last in found.held],
+                "lost_as": [{"field": encodable(of), "step": step} for of, step in found.lost_as],
             })  # fmt: skip
             return
         text([*([found.levels] if found.levels.strip() else []), sentence(found, len(lane.steps))])
@@ -40,16 +41,17 @@ def run(arguments: list[str]) -> int:
 
 def sentence(found: Lifeline, steps: int) -> str:
     needed = f", needed at {', '.join(map(str, found.needed))}" if found.needed else ""
+    lost = "".join(f", lost as {name(of, 40)} at {step}" for of, step in found.lost_as)
     kept = ", ".join(f"{name(of, 40)} {_range(a, b)}" for of, a, b in found.held)
     held = f"held in {kept}" if kept else ""
     if not found.present:
         told = f"said by the model at {', '.join(map(str, found.said))}, " if found.said else ""
         count = "the one step" if steps == 1 else f"{steps} steps"
-        return f"{told}{held}{', ' if held else ''}in no prompt of {count}{needed}"
+        return f"{told}{held}{', ' if held else ''}in no prompt of {count}{lost}{needed}"
     ranges = ", ".join(_range(a, b) for a, b in found.present)
     needed = f", {held}{needed}" if held else needed
     changed = "".join(f"; {form} since {step}?" for step, form in found.changed)
-    return f"in the prompt {ranges}{needed}{changed}"
+    return f"in the prompt {ranges}{lost}{needed}{changed}"
 
 
 def _range(first: int, last: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentmem.cli.output import encodable, iso
 from agentmem.inspect.measure import estimate, scaled, unaccounted
+from agentmem.inspect.telling.explain import not_sent_again
 from agentmem.model import (
     Attempt,
     Boundary,
@@ -61,6 +62,10 @@ def drop(value: Drop, text: str | None) -> dict[str, Any]:
             {"step": miss.step, "lane": miss.lane, "tool": encodable(miss.tool), "error": encodable(miss.error)}
             for miss in value.missed_by
         ],
+        "still": None if value.still is None else {
+            "why": encodable(value.still.why), "where": encodable(value.still.where), "segment": value.still.segment,
+            "part_of": encodable(value.still.part_of),
+        },
     }  # fmt: skip
 
 
@@ -107,7 +112,9 @@ def step_whole(
     shown = step(value, steps, counter)
     shown["prompt"] = [segment(one, text(one)) for one in value.prompt]
     shown["state"] = [field(one) for one in value.fields]
-    shown["replies"] = [segment(one, text(one)) for one in value.replies]
+    shown["replies"] = [
+        {**segment(one, text(one)), "not_sent_again": not_sent_again(steps, value, one)} for one in value.replies
+    ]
     shown["results"] = [segment(one, text(one)) for one in value.results]
     shown["drops"] = [drop(one, drop_text(one)) for one in value.drops]
     return shown
@@ -127,6 +134,11 @@ def run(value: Run, lanes: tuple[str, ...] | None = None) -> dict[str, Any]:
         ],
         "gaps": [
             {"lane": gap.lane, "after": gap.after, "before": gap.before, "missing": gap.missing} for gap in value.gaps
+        ],
+        "begun": [
+            {"lane": one.lane, "step": one.step, "tool": encodable(one.tool), "arguments": encodable(one.arguments),
+             "key": encodable(one.key), "attempt": one.attempt, "started": iso(one.started), "in_doubt": one.in_doubt}
+            for one in value.begun
         ],
         "problems": [{"where": encodable(one.where), "what": encodable(one.what)} for one in value.problems],
     }  # fmt: skip

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import time
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import document, encodable, iso, size, table, text, tokens
-from agentmem.inspect.measure import estimate
+from agentmem.inspect.measure import estimate, reported, scaled_to
 from agentmem.inspect.open import Opened, SeveralRuns
+from agentmem.inspect.telling import marks
+from agentmem.inspect.telling.explain import NOT_SENT, not_sent_again
+from agentmem.inspect.telling.left import steps_of
+from agentmem.inspect.telling.pulse import begun_line, said
 from agentmem.inspect.telling.verdict import verdict
-from agentmem.model import Drop, Lane, Run, RunInfo, Step
+from agentmem.model import Drop, Lane, Run, RunInfo, Step, Tokens
 from agentmem.safe import name
 
 GOAL = 160
@@ -42,13 +47,14 @@ def _list(runs: tuple[RunInfo, ...], as_json: bool) -> None:
     if as_json:
         document("runs", {"runs": [
             {"id": encodable(one.id), "path": encodable(one.path), "format": one.format, "steps": one.steps,
-             "at": iso(one.at), "goal": encodable(one.goal), "status": one.status, "problem": encodable(one.problem)}
+             "at": iso(one.at), "goal": encodable(one.goal), "status": one.status,
+             "problem": encodable(one.problem or one.damage)}
             for one in runs
         ]})  # fmt: skip
         return
     text(table([
         (name(one.id, 40), one.format, one.status, "?" if one.steps is None else str(one.steps), iso(one.at) or "?",
-         name(one.problem or one.goal or "", 60), one.path)
+         name(one.problem or one.damage or one.goal or "", 60), one.path)
         for one in runs
     ], right=(3,)))  # fmt: skip
 
@@ -78,7 +84,11 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
     for title, pieces in (
         ("what the model saw", step.prompt), ("what it answered", step.replies), ("what came back", step.results)
     ):  # fmt: skip
-        out += ["", title, *table([(one.kind, size(one.tokens), one.head or "unknown") for one in pieces], right=(1,))]
+        out += ["", title, *table([
+            (f"{one.kind}, {NOT_SENT}" if not_sent_again(lane.steps, step, one) else one.kind, size(one.tokens),
+             one.head or "unknown")
+            for one in pieces
+        ], right=(1,))]  # fmt: skip
     if step.fields:
         held = "held, not in the prompt"
         out += ["", "state"]
@@ -87,7 +97,10 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
         ])  # fmt: skip
     if step.drops:
         out += ["", "lost here"]
-        out += table([(one.cause, name(one.name), size(one.tokens), one.head or "") for one in step.drops], right=(2,))
+        out += table([
+            (f"{marks.drop_glyph(one)} {one.cause}", name(one.name), size(one.tokens), one.head or "")
+            for one in step.drops
+        ], right=(2,))  # fmt: skip
     text(out)
 
 
@@ -97,40 +110,50 @@ def rows(value: Run, lane: Lane) -> list[str]:
     how = source if source == "reported" else f"{source}, {value.counter}"
     guessed = "  (first request)" if value.goal and not value.goal_declared else ""
     head = [
-        f"{name(value.id)}  {value.format}  {value.provenance}  {value.status}"
+        f"{name(value.id)}  {value.format}  {value.provenance}  {said(value, time.time())}"
         f"  {tokens(held) if value.window is None else f'{size(held)} of {tokens(value.window)}'} ({how})",
         f"goal: {name((value.goal or 'unknown')[: GOAL + 1], GOAL)}{guessed}",
         verdict(value).sentence,
     ]
     if value.notice:
         head.append(f"! {name(value.notice, 400)}")
+    head += [f"{'? in doubt' if call.in_doubt else '! under way'}: {name(begun_line(call), 400)}"
+             for call in value.begun]  # fmt: skip
     head += [f"! {name(problem.where)}: {name(problem.what, 400)}" for problem in value.problems[:8]]
     if len(value.problems) > 8:
         head.append(f"! and {len(value.problems) - 8} more")
+    if len(value.lanes) > 1:
+        others = ", ".join(name(one.name or one.id, 24) for one in value.lanes[:9] if one is not lane)
+        head.append(f"lane {name(lane.name or lane.id, 24)}: {steps_of((lane,))}; --lane shows another: {others}")
+    masks = bytearray(map(marks.mark_of, lane.steps))
+    letters = marks.overlay(value, lane.id, masks, marks.Numbers(lane.steps))
     body = [("#", "mark", "action", "out", "state", "trace", "total", "change", "goal")]
     before: int | None = None
+    whole = True
     for place, step in enumerate(lane.steps):
         total, _ = estimate(lane.steps, place)
+        parts = parts_of(step, total)
+        whole = whole and (parts is not step.tokens or total == step.tokens.prompt)
         change = "" if before is None or total is None else f"{total - before:+d}"
         body.append((
-            str(step.number), marks(step), action(step), outcome(step), size(step.tokens.state),
-            size(step.tokens.trace), size(total), change, step.goal,
+            str(step.number), marks.shown(masks[place], letters.get(step.n, "")), action(step), outcome(step),
+            size(parts.state), size(parts.trace), size(total), change, step.goal,
         ))  # fmt: skip
         before = total
+    if any(reported(step) is not None for step in lane.steps):
+        head.append(SCALED if whole else COUNTED)
     return [*head, "", *table(body, right=(0, 4, 5, 6, 7))]
 
 
-def marks(step: Step) -> str:
-    found = ""
-    if any(drop.alarming for drop in step.drops):
-        found += "▲"
-    if step.boundary is not None:
-        found += "▼"
-    elif any(drop.recorded for drop in step.drops):
-        found += "−"
-    if any(attempt.outcome in ("error", "denied") for attempt in step.attempts):
-        found += "✗"
-    return found
+SCALED = "total is what the provider reported; state and trace are estimates scaled to it"
+COUNTED = (
+    "total is what the provider reported; state and trace are only counted: parts of the prompt are not in this file"
+)
+
+
+def parts_of(step: Step, total: int | None) -> Tokens:
+    """State and trace on the scale of the total; as counted where parts of the prompt are not in the file."""
+    return scaled_to(step.tokens, total) or step.tokens
 
 
 def action(step: Step) -> str:

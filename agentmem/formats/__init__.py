@@ -11,6 +11,7 @@ from agentmem.formats.source import NotYet, Unreadable, read_at
 HEAD_BYTES = 65536
 
 MODULES: tuple[str, ...] = (
+    "agentmem.formats.agents.gemini.qwen_files",
     "agentmem.formats.agents.claude_code",
     "agentmem.formats.agents.codex",
     "agentmem.formats.agents.pi.reader",
@@ -18,8 +19,10 @@ MODULES: tuple[str, ...] = (
     "agentmem.formats.agents.openhands.completions",
     "agentmem.formats.agents.openhands.v0",
     "agentmem.formats.agents.gemini.reader",
+    "agentmem.formats.agents.gemini.checkpoint",
     "agentmem.formats.agents.opencode.database",
     "agentmem.formats.agents.opencode.export",
+    "agentmem.formats.agents.opencode.storage",
     "agentmem.formats.agents.aider",
     "agentmem.formats.agents.mini_swe_agent",
     "agentmem.formats.agents.swe_agent",

@@ -12,6 +12,7 @@ from typing import Literal
 
 from agentmem.formats.outcome import judge
 from agentmem.model import (
+    Begun,
     Boundary,
     Cause,
     Field,
@@ -28,6 +29,7 @@ from agentmem.model import (
     WindowSource,
 )
 from agentmem.tape import Piece, Tape
+from agentmem.tokens import Quick
 
 
 @dataclass(slots=True, eq=False)
@@ -255,7 +257,7 @@ class RunDraft:
         self.format = format_name
         self.id = ident
         self.count = count
-        self.counter = counter
+        self._counter = counter
         self.provenance: Provenance = "reconstructed"
         self.goal: str | None = None
         self.goal_declared = False
@@ -279,6 +281,8 @@ class RunDraft:
         """Only one version of a list was seen, which does not tell what was left out before it was saved."""
         self.changed_at: float | None = None
         self.notice: str | None = None
+        self.begun: tuple[Begun, ...] = ()
+        """Guarded calls without an outcome; `in_doubt` of one that the run went on without."""
         self.counts: dict[str, int] = {}
         """Records by type; `?NAME` for types that were not understood."""
         self.lane("main")
@@ -293,6 +297,11 @@ class RunDraft:
     @property
     def main(self) -> LaneDraft:
         return self.lanes["main"]
+
+    @property
+    def counter(self) -> str:
+        """Name of the counter that its figures are of."""
+        return self.count.name if isinstance(self.count, Quick) else self._counter
 
     def problem(self, where: str, what: str) -> None:
         """Shown, never swallowed; at most 1,000 are kept, then counted in the last one."""

@@ -237,7 +237,7 @@ def _flat(content: object) -> tuple[str | None, list[Part]]:
             continue
         elif isinstance(block.get("text"), str):
             texts.append(block["text"])
-        elif block.get("type") in _PICTURES:
+        elif str(block.get("type")) in _PICTURES:
             picture = image(block)
             texts.append(f"[{picture.text}, {xxhash.xxh3_64_hexdigest(encode(block))[:8]}]")
             pictures.append(picture)

@@ -81,7 +81,7 @@ class KeptHere:
 class Options:
     """What goes with every command that reads a run."""
 
-    counter: str = "chars4"
+    counter: str = "quick"
     run_id: str | None = None
     keeper: Keeper | None = None
     """Keeps the versions of files that their writer overwrites; None: versions seen are kept in memory."""
@@ -102,5 +102,8 @@ class Format:
     everywhere: tuple[str, ...] = ()
     """Globs of all transcripts that this agent keeps, whatever folder it worked in: below `~`, or below an environment
     variable with what stands for it, `{CODEX_HOME|~/.codex}`."""
+    tree: Callable[[Path], Iterable[Path]] | None = None
+    """For runs of several files in a tree of folders: (folder) -> the file that stands for each run below it, none
+    where the folder is laid out otherwise. `everywhere` then names such folders."""
     peek: Callable[[Path], RunInfo] | None = None
     """A row of the list from the head and tail of the file; None: made from the file's name and times."""

@@ -17,6 +17,7 @@ from types import ModuleType
 from agentmem.checkpoint.names import file_name
 from agentmem.formats import HEAD_BYTES, Format, formats, recognise
 from agentmem.formats.reader import LIVE_SECONDS
+from agentmem.formats.shared.peek import damage
 from agentmem.formats.source import Unreadable, read_at
 from agentmem.formats.stores.unknown import why_no_database
 from agentmem.model import RunInfo, RunStatus
@@ -25,6 +26,7 @@ EVERYWHERE = "~agents"
 """The target that stands for all transcripts of known agents (`--all`)."""
 _SIDE_FILES = (".steps.jsonl", ".calls.jsonl", ".lock", ".tmp", ".meta.json")
 _ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
+WRITTEN_WHOLE = (".json", ".traj")
 _ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")
 """A log that was moved away for a new one."""
 _MOST_FILES = 20_000
@@ -47,11 +49,12 @@ def everywhere() -> list[Path]:
     found: dict[str, float] = {}
     for known in formats():
         for pattern in known.everywhere:
-            for name in glob.iglob(_rooted(pattern)):
-                try:
-                    found[name] = os.stat(name).st_mtime
-                except OSError:
-                    continue  # gone since it was listed
+            for place in glob.iglob(_rooted(pattern)):
+                for name in [place] if known.tree is None else map(str, known.tree(Path(place))):
+                    try:
+                        found[name] = os.stat(name).st_mtime
+                    except OSError:
+                        continue  # gone since it was listed
     return [Path(name) for name in sorted(found, key=lambda name: -found[name])[:_MOST_FILES]]
 
 
@@ -98,9 +101,20 @@ def expand(target: str) -> Iterator[Path]:
         if one_run:
             yield path
             return
-        yield from _folder(path)
+        try:
+            laid_out = list(_trees(path))
+        except PermissionError:
+            laid_out = []  # said by `_folder`, of the folder that was named
+        yield from laid_out or _folder(path)
     else:
         yield path
+
+
+def _trees(folder: Path) -> Iterator[Path]:
+    """Files that stand for the runs of a folder which an agent lays out as a tree."""
+    for known in formats():
+        if known.tree is not None:
+            yield from known.tree(folder)
 
 
 def _named(path: Path) -> Path | None:
@@ -180,6 +194,8 @@ def describe(path: Path | str, known: Format | None = None) -> list[RunInfo]:
             return list(known.runs(path))
         if known.peek is not None:
             info = known.peek(path)
+            if path.name.endswith(WRITTEN_WHOLE) and path.is_file():
+                info = replace(info, damage=damage(path))
             return [info if info.status != "unknown" else replace(info, status=_status(info.at or at))]
     except (Unreadable, OSError) as error:
         return [RunInfo(path.name, str(path), known.name, at, problem=str(error).rpartition(": ")[2])]
@@ -228,7 +244,7 @@ def places(folder: Path) -> Iterator[Path]:
 def find(targets: Sequence[str]) -> list[RunInfo]:
     """Runs of these targets, newest change first; of no target, what is found for this folder.
 
-    Files in a folder that no reader knows are left out, unless nothing else is there. Raises Unreadable, NoRuns.
+    `listed` says which files that are no runs are among them. Raises Unreadable, NoRuns.
     """
     rows: list[RunInfo] = []
     seen: set[str] = set()
@@ -240,12 +256,20 @@ def find(targets: Sequence[str]) -> list[RunInfo]:
         if real not in seen:
             seen.add(real)
             rows.extend(describe(path))
-    rows.sort(key=lambda row: -(row.at or 0.0))
     if not rows:
         raise NoRuns(nothing(targets))
-    known = [row for row in rows if row.problem is None]
-    ours = [row for row in rows if row.problem in (None, "empty")]  # a full disk leaves files of 0 bytes
-    return ours if known and len(rows) > 1 else rows
+    return listed(rows, targets)
+
+
+def listed(rows: Sequence[RunInfo], targets: Sequence[str]) -> list[RunInfo]:
+    """The rows that are shown: runs, newest change first, and behind them the files that are no runs, as far as they
+    were named, or are empty as a full disk leaves them; all of them where there is no run."""
+    named = {os.path.abspath(target) for target in targets if not is_address(target)}
+    runs = [row for row in rows if row.problem is None]
+    rest = [row for row in rows if row.problem is not None]
+    if runs:
+        rest = [row for row in rest if row.problem == "empty" or os.path.abspath(row.path) in named]
+    return [row for part in (runs, rest) for row in sorted(part, key=lambda row: -(row.at or 0.0))]
 
 
 def nothing(targets: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ class Opened:
     def grew_older(self) -> bool:
         """Look at the clock only: True if the run's status is another now (a live run that went quiet)."""
         run = self._assembler.run(changed=False)
-        if (run.status, run.pending) == (self.run.status, self.run.pending):
+        if (run.status, run.pending, len(run.doubts)) == (self.run.status, self.run.pending, len(self.run.doubts)):
             return False
         self.run = run
         return True
@@ -115,7 +115,7 @@ def choose(target: str, run_id: str | None) -> RunInfo:
 
 
 def open_run(
-    target: str, run_id: str | None = None, *, counter: str = "chars4", window: int | None = None,
+    target: str, run_id: str | None = None, *, counter: str = "quick", window: int | None = None,
     keeper: Keeper | None = None,
 ) -> Opened:  # fmt: skip
     """Open the run of a target. Raises Unreadable or NotYet for what cannot be read, NoRuns, SeveralRuns, all with one
@@ -124,7 +124,7 @@ def open_run(
 
 
 def open_info(
-    info: RunInfo, *, counter: str = "chars4", window: int | None = None, keeper: Keeper | None = None,
+    info: RunInfo, *, counter: str = "quick", window: int | None = None, keeper: Keeper | None = None,
     seconds: float | None = None,
 ) -> Opened:  # fmt: skip
     """Open a run of the list; `seconds` as for `Opened.refresh`. Raises Unreadable, NotYet."""

@@ -110,7 +110,10 @@ class Texts:
         data = self.raw(where)
         if data is None:
             return None
-        text = self._reader.extract(data, where.part)
+        try:
+            text = self._reader.extract(data, where.part)
+        except ValueError:
+            return None  # damaged, or other bytes stand there now
         if text is not None and where.span is not None:
             return text[where.span[0] : where.span[1]]
         return text

@@ -85,7 +85,7 @@ class ClassicReader(WholeReader):
     def _start(self, reading: Reading) -> None:
         path = Path(self._path).with_name(UI)
         try:
-            for item in self._sides.read(path, (BARE,)).lists.get(BARE, []):
+            for item in self._sides.read_for(self.draft, path, (BARE,)).lists.get(BARE, []):
                 self._told(decoded(item))
         except (NotYet, Unreadable) as error:
             if path.exists():

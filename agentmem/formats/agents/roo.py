@@ -67,7 +67,7 @@ class RooReader(WholeReader):
     def _start(self, reading: Reading) -> None:
         path = Path(self._path).with_name(UI)
         try:
-            ui = self._sides.read(path, (BARE,))
+            ui = self._sides.read_for(self.draft, path, (BARE,))
         except (NotYet, Unreadable) as error:
             if path.exists():
                 self.draft.problem(UI, str(error).partition(": ")[2])

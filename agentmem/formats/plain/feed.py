@@ -9,7 +9,7 @@ from typing import Any
 from agentmem.formats.draft import RunDraft, StepDraft
 from agentmem.formats.fields import Finder, field_kind
 from agentmem.formats.loose import canonical, decode
-from agentmem.formats.messages import is_message
+from agentmem.formats.messages import is_message, split
 from agentmem.formats.plain.envelope import ENDED, apply_goal, integer, prefix_pieces, state_fields, unknown_parts
 from agentmem.formats.plain.numbering import Numbering
 from agentmem.formats.usage import usage_of
@@ -18,16 +18,29 @@ from agentmem.model import Field, Where
 from agentmem.tape import Piece
 
 
-def nothing_in(rest: Mapping[str, Any], items: Sequence[Item], instead: str | None) -> str | None:
+def nothing_in(
+    rest: Mapping[str, Any], items: Sequence[Item], instead: str | None, listed: bool = True,
+    not_json: Sequence[str] = (),
+) -> str | None:  # fmt: skip
     """Why a version shows nothing, in words; None if there is something to show, or a list that has yet to begin.
-    `instead`: what stands in the place of its list."""
+    `instead`: what stands in the place of its list; `listed` False: nothing does; `not_json`: see `Parsed`."""
+    if not listed and not state_fields(rest, len):
+        return "no list of messages and no state in it"
     if instead is None and (not items or any(is_message(_decoded(item.data)) for item in items)):
+        if items and not_json and not any(_says(item) for item in items):
+            return f"{' and '.join(not_json)} in place of what its messages say"
         return None
     if any(rest.get(name) for name in ("state", "memory", "agent_state", "facts", "plan")):
         return None
     if instead is not None:
         return f"{instead}, no list of messages"
     return f"no message in its list of {len(items)}"
+
+
+def _says(item: Item) -> bool:
+    """Whether anything of a message can be shown."""
+    message = _decoded(item.data)
+    return isinstance(message, Mapping) and bool(split(message).parts)
 
 
 def _decoded(data: bytes) -> Any:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from agentmem.checkpoint import names
-from agentmem.checkpoint.ledger_line import DamagedLine, NewerLine, decode
+from agentmem.checkpoint.files import Paths
+from agentmem.checkpoint.files.calls import held
+from agentmem.checkpoint.ledger_line import Call, DamagedLine, Line, NewerLine, decode
+from agentmem.checkpoint.store import CheckpointError
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.plain.envelope import integer
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.lines import Tail, values
 from agentmem.formats.shared.peek import line_info, members
 from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
+from agentmem.formats.stores.begun import begun, last_at, same
 from agentmem.formats.stores.lines import OwnLines, Place, extract
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
 SUFFIX = ".steps.jsonl"
 _ROW = ("run", "status", "step", "goal", "model", "window")
+_STARTS = (b'{"v":',)
 NEW_RUN = "a new run in the same file"
 
 
@@ -33,6 +40,10 @@ class OwnReader:
         self._base = base
         self._options = options
         self._file = AppendFile(self._ledger)
+        self._paths = Paths.of(path.with_name(base + ".json"))
+        self._calls: list[Call] = []
+        self._calls_seen: tuple[int, int, int] | None = None
+        """(inode, size, time in ns) of the file of calls as it was read; None: there was none."""
         self._fresh(None)
 
     def _fresh(self, notice: str | None) -> None:
@@ -42,6 +53,7 @@ class OwnReader:
         )
         self.draft.notice = notice
         self._lines = OwnLines(self.draft, _fetch)
+        self._tail = Tail()
 
     def watched(self) -> Iterable[Path]:
         return (self._ledger.parent,)
@@ -50,9 +62,35 @@ class OwnReader:
         return extract(raw, part)
 
     def refresh(self) -> bool:
+        changed = self._refresh()
+        changed = self._read_calls() or changed
+        found = begun(self._calls, self._lines.seq)
+        if not same(found, self.draft.begun):
+            self.draft.begun, changed = found, True
+        self.draft.changed_at = last_at(self._calls, self.draft.changed_at)
+        return changed
+
+    def _read_calls(self) -> bool:
+        """Read the guarded calls again if their file changed. True if something is wrong with it."""
+        try:
+            status = os.stat(self._paths.calls)
+            now = (status.st_ino, status.st_size, status.st_mtime_ns)
+        except OSError:
+            now = None  # most runs guard no calls
+        if now == self._calls_seen:
+            return False
+        self._calls_seen, self._calls = now, []
+        try:
+            self._calls = list(held(self._paths)[0].values())
+        except CheckpointError as error:
+            self.draft.problem("calls", str(error).removeprefix(f"{self._paths.calls}: "))
+            return True
+        return False
+
+    def _refresh(self) -> bool:
         change = self._file.change()
         if change == "same":
-            return False
+            return self._tail.settle(self.draft, self._file)
         if change == "gone":
             if not self._lines.begun:
                 raise Unreadable(f"{self._ledger}: no such file")
@@ -67,17 +105,34 @@ class OwnReader:
         for record in self._file.records():
             self._record(record)
         self.draft.changed_at = self._file.changed_at
+        self._tail.settle(self.draft, self._file)
         return True
 
     def _record(self, record: Record) -> None:
         try:
-            line = decode(record.data)
+            self._add(decode(record.data), record)
         except NewerLine as error:
             self.draft.problem(f"line {record.line}", f"not read: {error}")
-            return
         except DamagedLine as error:
-            self.draft.problem(f"line {record.line}", f"damaged: {error}")
-            return
+            self._damaged(record, error)
+
+    def _damaged(self, record: Record, why: DamagedLine) -> None:
+        """A line that is not what was written: saves that stand in it whole, by their own checksums, are taken."""
+        where, told, whole = f"line {record.line}", [], []
+        for item in values(record, _STARTS):
+            if isinstance(item, str):
+                told.append(item)
+                continue
+            try:
+                whole.append((decode(item[1].data), item[1]))
+            except DamagedLine as error:
+                told.append(f"damaged: {error}")
+        for what in told if whole else [f"damaged: {why}"]:
+            self.draft.problem(where, what)
+        for line, part in whole:
+            self._add(line, part)
+
+    def _add(self, line: Line, record: Record) -> None:
         place = Place(str(self._ledger), record.offset, len(record.data), record.line, f"line {record.line}")
         if self._lines.begins_anew(line):
             self._fresh(NEW_RUN)
@@ -94,7 +149,8 @@ def _fetch(where: Where) -> bytes | None:
 def recognise(path: Path, head: bytes) -> bool:
     """A steps ledger, or a checkpoint of ours that has its ledger beside it."""
     if path.name.endswith(SUFFIX):
-        return head[:5] == b'{"v":' or not head.strip()
+        start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n")
+        return start.startswith(_STARTS) or not start
     if not path.name.endswith(".json") or b'"agentmem.checkpoint/' not in head[:4096]:
         return False
     return path.with_name(path.name.removesuffix(".json") + SUFFIX).exists()
@@ -113,11 +169,17 @@ def peek(path: Path) -> RunInfo:
     ident = found.get("run") if isinstance(found.get("run"), str) else None
     status, goal, model = found.get("status"), found.get("goal"), found.get("model")
     return RunInfo(
-        ident or names.run_id(base) or base, str(path), "agentmem", path.stat().st_mtime,
+        ident or names.run_id(base) or base, str(path), "agentmem", _written(path, base),
         "ended" if isinstance(status, str) and status != "live" else "unknown", integer(found.get("step")),
         goal if isinstance(goal, str) else None, None, model if isinstance(model, str) else None,
         window=integer(found.get("window")),
     )  # fmt: skip
+
+
+def _written(path: Path, base: str) -> float:
+    """When the ledger was written last, as an opened run tells it; else the checkpoint alone. Raises OSError."""
+    ledger = path.with_name(base + SUFFIX)
+    return (ledger if ledger.exists() else path).stat().st_mtime
 
 
 FORMAT = Format("agentmem", "our own checkpoints", recognise, OwnReader, peek=peek)

@@ -26,6 +26,8 @@ _LAST_KEPT = 64 * 1024 * 1024
 _PLAIN = re.compile(r"[A-Za-z0-9_ .;-]+")
 """What stands in JSON as it is, whoever writes it."""
 _PIECES = 3
+_BEGUN = frozenset(word[:size] for word in ("true", "false", "null", "-1") for size in range(1, len(word)))
+"""What a value may end in where it was cut."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,10 @@ class Parsed:
     """The messages behind them."""
     instead: str | None = None
     """What stands in the place of the list, in words: `messages is a text`."""
+    listed: bool = True
+    """False: no member of the object is a list of messages, or could become one."""
+    not_json: tuple[str, ...] = ()
+    """`NaN`, `Infinity` and `-Infinity`, where they stand for values: they are read as null."""
 
 
 class Parser:
@@ -93,34 +99,40 @@ class Parser:
                 if value is not None:
                     self._problem(key, f"{key} is {sort_of(value)}, no list of messages")
                 return self._loose(rest, [], None if value is None else f"{key} is {sort_of(value)}")
-        return self._loose({name: _value(value) for name, value in body.items()}, [])
+        return self._loose({name: _value(value) for name, value in body.items()}, [], listed=False)
 
     def _taken(self, rest: dict[str, Any], raw: bytes) -> Parsed:
-        items = self._items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
+        items = self.items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
         self._count = len(items)
         self._list = raw[1:-1].strip(SPACE) if len(raw) <= _LAST_KEPT else b""
         return Parsed(rest, 0, items)
 
-    def _loose(self, rest: dict[str, Any], items: list[Item], instead: str | None = None) -> Parsed:
+    def _loose(
+        self, rest: dict[str, Any], items: list[Item], instead: str | None = None, *, listed: bool = True,
+        not_json: Iterable[str] = (),
+    ) -> Parsed:  # fmt: skip
         self.forget()
-        return Parsed(rest, 0, items, instead)
+        return Parsed(rest, 0, items, instead, listed, tuple(not_json))
 
     def _odd(self, text: bytes, why: str) -> Parsed:
         """What the strict parser refuses: NaN, lone surrogates, a second value behind the first, half a file."""
         loose = text.decode("utf-8", "replace")
+        odd: dict[str, float] = {}
         try:
-            value, end = json.JSONDecoder().raw_decode(loose)
+            decoder = json.JSONDecoder(parse_constant=lambda name: odd.setdefault(name, float(name)))
+            value, end = decoder.raw_decode(loose)
         except RecursionError:
             return self._deep(text)
         except ValueError as error:
-            cut = not isinstance(error, json.JSONDecodeError) or "Unterminated" in error.msg
-            if isinstance(error, json.JSONDecodeError) and not cut and error.pos < len(loose):
+            if isinstance(error, json.JSONDecodeError) and not _is_cut(loose, error):
                 raise NotYet(f"{self._path}: not JSON at character {error.pos}: {error.msg}") from None
             raise NotYet(f"{self._path}: half written or cut: {why}") from None
         if loose[end:].strip():
             self._problem(f"byte {len(loose[:end].encode())}", "trailing junk; the first object was used")
+        if odd:
+            self._problem("file", f"{' and '.join(odd)}: no JSON, read as null")
         if isinstance(value, list):
-            return self._loose({}, self._items([encode(item) for item in value]))
+            return self._loose({}, self.items([encode(item) for item in value]), not_json=odd)
         if not isinstance(value, dict):
             raise Unreadable(f"{self._path}: JSON, but no object and no list")
         found = next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
@@ -128,9 +140,10 @@ class Parser:
         if found is None and other is not None:
             sort = sort_of(value.pop(other))
             self._problem(other, f"{other} is {sort}, no list of messages")
-            return self._loose(value, [], f"{other} is {sort}")
+            return self._loose(value, [], f"{other} is {sort}", not_json=odd)
+        listed = found is not None or any(key in value for key in LIST_KEYS)
         items = value.pop(found) if found is not None else []
-        return self._loose(value, self._items([encode(item) for item in items]))
+        return self._loose(value, self.items([encode(item) for item in items]), listed=listed, not_json=odd)
 
     def _deep(self, text: bytes) -> Parsed:
         """What is nested deeper than any parser goes: its parts that are not are read."""
@@ -138,9 +151,10 @@ class Parser:
             raise NotYet(f"{self._path}: half written or cut, and {DEEP}")
         reading = whole.parse(text, self._path, LIST_KEYS)
         self._problem("file", f"{DEEP}: the parts that are not were read")
-        return self._loose(reading.rest, self._items([item.data for item in reading.records(whole.BARE, *LIST_KEYS)]))
+        return self._loose(reading.rest, self.items([item.data for item in reading.records(whole.BARE, *LIST_KEYS)]))
 
-    def _items(self, raws: Iterable[Any]) -> list[Item]:
+    def items(self, raws: Iterable[Any]) -> list[Item]:
+        """Messages of these bytes, by their hash."""
         source = f"history:{self._path}"
         out = []
         for raw in raws:
@@ -179,7 +193,7 @@ class Parser:
                 if not small.startswith(raw, len(before) - 1):
                     return None
                 rest = {name: _value(value) for name, value in body.items()}
-            fresh = self._items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
+            fresh = self.items(msgspec.json.decode(raw, type=list[msgspec.Raw]))
         except (msgspec.DecodeError, RecursionError):
             return None
         if behind[:1] == b"," and not fresh:
@@ -192,6 +206,12 @@ class Parser:
             if len(self._list) > _LAST_KEPT:
                 self.forget()
         return Parsed(rest, stands, fresh)
+
+
+def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether all that is wrong is that the text ends too early."""
+    rest = text[error.pos :]
+    return not rest or "Unterminated" in error.msg or error.pos > 0 and rest in _BEGUN
 
 
 def _is_list(opened: dict[str, Any]) -> bool:

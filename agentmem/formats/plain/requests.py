@@ -7,25 +7,25 @@ A line is an object with the request under `request` (or `body`, `kwargs`, `inpu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
-from agentmem.formats.draft import Call, LaneDraft, RunDraft
+from agentmem.formats.draft import Call, LaneDraft
 from agentmem.formats.loose import decode, encode
 from agentmem.formats.messages import Message, split
 from agentmem.formats.plain.envelope import prefix_pieces
-from agentmem.formats.reader import Format, Options
-from agentmem.formats.source import AppendFile, Record, Unreadable
+from agentmem.formats.reader import Format
+from agentmem.formats.shared.lines import LineReader
+from agentmem.formats.source import Record
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList
 from agentmem.model import Provenance, Where
 from agentmem.tape import Piece
-from agentmem.tokens import counter
 
 REQUEST_KEYS = ("request", "body", "kwargs", "input")
 RESPONSE_KEYS = ("response", "completion", "output", "result")
@@ -97,9 +97,14 @@ class _Call:
 def _opened(data: bytes) -> _Call | None:
     """The call of a line; None if there is no request in it. Raises ValueError for what is no JSON."""
     try:
-        top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        return _opened_strictly(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _opened_loosely(data)
+
+
+def _opened_strictly(data: bytes) -> _Call | None:
+    """As `_opened`. Raises DecodeError also for what only the tolerant parser takes, at any depth."""
+    top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     name = next((key for key in REQUEST_KEYS if key in top and _starts(top[key], b"{")), None)
     body = top if name is None else msgspec.json.decode(top[name], type=dict[str, msgspec.Raw])
     messages: list[bytes] | None = None
@@ -134,29 +139,17 @@ def _opened_loosely(data: bytes) -> _Call | None:
     return _Call(line, dict(request), messages, response or {})
 
 
-class RequestsReader:
+class RequestsReader(LineReader):
     """Follows one log."""
 
-    def __init__(self, path: Path, options: Options) -> None:
-        self._file = AppendFile(path)
-        self._path = str(path)
-        self._options = options
-        self._fresh(None)
+    name: ClassVar[str] = "requests"
 
-    def _fresh(self, notice: str | None) -> None:
-        self.draft = RunDraft(
-            self._path, "requests", Path(self._path).name.removesuffix(".jsonl"), counter(self._options.counter),
-            self._options.counter,
-        )  # fmt: skip
+    def begin(self) -> None:
         self.draft.provenance = "exact"
-        self.draft.notice = notice
         self._list = MessageList(self.draft.main)
         self._lane: LaneDraft = self.draft.main
         self._responses: dict[str, tuple[LaneDraft, int]] = {}
         self._branches = 0
-
-    def watched(self) -> Iterable[Path]:
-        return (Path(self._path).parent,)
 
     def extract(self, raw: bytes, part: int) -> str | None:
         line = decode(raw)
@@ -171,42 +164,27 @@ class RequestsReader:
         parts = split(found[index]).parts if index < len(found) and isinstance(found[index], Mapping) else []
         return parts[number].text if number < len(parts) else None
 
-    def refresh(self) -> bool:
-        change = self._file.change()
-        if change == "same":
-            return False
-        if change == "gone":
-            if not self.draft.main.steps:
-                raise Unreadable(f"{self._path}: no such file")
-            changed = self.draft.notice != "file gone"
-            self.draft.notice = "file gone"
-            return changed
-        if change == "replaced":
-            self._file.rewind()
-            self._fresh("file replaced, read again")
-        elif self.draft.notice == "file gone":
-            self.draft.notice = None
-        for record in self._file.records():
-            self._record(record)
-        self.draft.changed_at = self._file.changed_at
-        return True
-
-    def _record(self, record: Record) -> None:
-        where = f"line {record.line}"
-        data = record.data.strip(b"\0 \t\r").removeprefix(b"\xef\xbb\xbf")
-        if not data:
-            if record.data.strip(b" \t\r"):
-                self.draft.problem(where, f"{len(record.data)} NUL bytes")
-            return
+    def _line(self, record: Record) -> None:
+        """A line that is whole is opened no further than needed; any other is taken apart."""
         try:
-            call = _opened(data)
-        except ValueError as error:
-            self.draft.problem(where, f"not JSON: {error}")
+            call = _opened(record.data)
+        except ValueError:
+            super()._line(record)
             return
+        if call is None or self.is_again(record, {**call.line, "response": call.response}):
+            super()._line(record)
+        else:
+            self._learn(record)
+            self._understood += 1
+            self._call(call, record)
+
+    def take(self, value: dict[str, Any], record: Record) -> str | None:
+        call = _opened(record.data)
         if call is None:
-            self.draft.problem(where, "no request in it")
-            return
+            self.draft.problem(f"line {record.line}", "no request in it")
+            return "an object without a request"
         self._call(call, record)
+        return None
 
     def _call(self, call: _Call, record: Record) -> None:
         draft, request, response = self.draft, call.request, call.response
@@ -218,7 +196,7 @@ class RequestsReader:
         else:
             self._list.prefix(self._prefix(request, record))
             items = [
-                Item(data, self._path, record.offset, len(record.data), record.line, index * PARTS)
+                Item(data, self.path, record.offset, len(record.data), record.line, index * PARTS)
                 for index, data in enumerate(call.messages)
             ]
             self._list.update(items, stays=False)
@@ -247,14 +225,14 @@ class RequestsReader:
         pieces = prefix_pieces(request, None)
         for number, piece in enumerate(pieces):
             piece.where = Where(
-                self._path, record.offset, len(record.data), _PREFIX * PARTS + number, None, record.line
+                self.path, record.offset, len(record.data), _PREFIX * PARTS + number, None, record.line
             )
         return pieces
 
     def _reply(self, lane: LaneDraft, message: Message, record: Record, index: int, *, stays: bool) -> None:
         for number, part in enumerate(message.parts):
             where = Where(
-                self._path, record.offset, len(record.data), (_REPLY + index) * PARTS + number, None, record.line
+                self.path, record.offset, len(record.data), (_REPLY + index) * PARTS + number, None, record.line
             )
             piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
             call = Call(part.tool, part.arguments or "", part.call_id) if part.kind == "call" and part.tool else None
@@ -275,7 +253,7 @@ class RequestsReader:
             split_message = split(message) if isinstance(message, Mapping) else Message("other", [])
             for number, part in enumerate(split_message.parts):
                 where = Where(
-                    self._path, record.offset, len(record.data), index * PARTS + number, None, record.line
+                    self.path, record.offset, len(record.data), index * PARTS + number, None, record.line
                 )
                 piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
                 if part.kind in ("result", "error"):

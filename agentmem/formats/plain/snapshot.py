@@ -18,10 +18,11 @@ from agentmem.formats.plain.feed import Feed, nothing_in
 from agentmem.formats.plain.numbering import MOST
 from agentmem.formats.plain.parse import LIST_KEYS, SPACE, Parsed, Parser
 from agentmem.formats.reader import Format, Keeper, KeptHere, Options, Version
-from agentmem.formats.shared.peek import members
-from agentmem.formats.source import NotYet, Patience, SnapshotFile, Unreadable
+from agentmem.formats.shared import whole
+from agentmem.formats.shared.peek import head_and_tail, members
+from agentmem.formats.source import UNREADABLE_SECONDS, NotYet, Patience, SnapshotFile, Unreadable
 from agentmem.formats.versions import Item, extract_message
-from agentmem.model import RunInfo, Where
+from agentmem.model import Problem, RunInfo, Where
 from agentmem.tokens import counter
 
 
@@ -43,6 +44,8 @@ class SnapshotReader:
         )  # fmt: skip
         draft.notice = notice
         self.draft = draft
+        self._odd: list[Problem] = []
+        """What is wrong with a file of which only parts could be read."""
         self._known: set[int] = set()
         self._restored = False
         self._parser = Parser(self._path, draft.problem)
@@ -72,18 +75,42 @@ class SnapshotReader:
             return self._unread(self._patience.notice(error, self._path, self._feed.last), error)
         self._patience.readable()
         self.draft.notice = None
-        self._version(parsed.rest, parsed.fresh, self._file.changed_at or time.time(), parsed.stands, keep=True)
+        at = self._file.changed_at or time.time()
+        self._version(parsed.rest, parsed.fresh, at, parsed.stands, keep=not self._odd)
         return True
 
     def _parse(self) -> Parsed:
         """The version that stands in the file. Raises NotYet, Unreadable."""
         data = self._file.read()
-        parsed = self._parser.parse(data)
+        try:
+            parsed = self._parser.parse(data)
+        except NotYet:
+            if self._feed.begun or time.time() - (self._file.changed_at or 0.0) < UNREADABLE_SECONDS:
+                raise
+            return self._salvaged(data)
+        if self._odd:
+            # What was read of the damaged file is no version of it.
+            self._fresh(None)
+            self._restored = True
+            self._restore()
+            parsed = self._parser.parse(data)
         if parsed.stands and (self._feed.restarts(parsed.rest) or self._feed.short(parsed.rest, parsed.fresh)):
             parsed = self._parser.parse(data, all_of_it=True)
-        if not parsed.stands and (why := nothing_in(parsed.rest, parsed.fresh, parsed.instead)) is not None:
+        if not parsed.stands and (why := _nothing_in(parsed)) is not None:
             self._parser.forget()
             raise Unreadable(f"{self._path}: {why}")
+        return parsed
+
+    def _salvaged(self, data: bytes) -> Parsed:
+        """Of a file that nobody is writing any more what stands in it whole. Raises NotYet, Unreadable for nothing."""
+        reading = whole.parse(data, self._path, LIST_KEYS)
+        items = self._parser.items([item.data for item in reading.records(whole.BARE, *LIST_KEYS)])
+        parsed = Parsed(reading.rest, 0, items)
+        if not items or _nothing_in(parsed) is not None:
+            raise NotYet(f"{self._path}: half written or cut")
+        self._odd = [Problem(where, what) for where, what in reading.odd()]
+        self._odd = self._odd or [Problem("file", f"damaged; {len(items)} records read")]
+        self.draft.problems.extend(self._odd)
         return parsed
 
     def _unread(self, notice: str, error: NotYet | Unreadable) -> bool:
@@ -138,6 +165,10 @@ class SnapshotReader:
         self.keeper.keep(self._path, Version(at, tuple(self._feed.keys), encode(rest)), new)
 
 
+def _nothing_in(parsed: Parsed) -> str | None:
+    return nothing_in(parsed.rest, parsed.fresh, parsed.instead, parsed.listed, parsed.not_json)
+
+
 def recognise(path: Path, head: bytes) -> bool:
     """A JSON list of messages, or an object with one, or with `step` and a state or notes."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0" + SPACE)
@@ -157,7 +188,11 @@ def _is_lines(path: Path, text: bytes) -> bool:
 
 
 def peek(path: Path) -> RunInfo:
-    """What stands beside the messages, where that is in the head or the tail."""
+    """What stands beside the messages, where that is in the head or the tail. Raises Unreadable for a file that is no
+    run, where it is short enough to see that."""
+    head, tail = head_and_tail(path)
+    if not tail:
+        _refuse(path, head)
     found = members(path, LIST_KEYS)
     ident, status, model = (found.get(name) for name in ("run_id", "status", "model"))
     step = integer(found.get("step"))
@@ -168,6 +203,16 @@ def peek(path: Path) -> RunInfo:
         path.stat().st_mtime, "ended" if isinstance(status, str) and status.lower() in ENDED else "unknown",
         step if step is not None and 0 <= step <= MOST else None, goal, None, model if isinstance(model, str) else None,
     )  # fmt: skip
+
+
+def _refuse(path: Path, data: bytes) -> None:
+    """Raises Unreadable where opening the file would."""
+    try:
+        why = _nothing_in(Parser(str(path), lambda where, what: None).parse(data))
+    except NotYet:
+        return  # half written just now, maybe: opening it tells
+    if why is not None:
+        raise Unreadable(f"{path}: {why}")
 
 
 FORMAT = Format("messages", "message lists and plain checkpoints", recognise, SnapshotReader, peek=peek)

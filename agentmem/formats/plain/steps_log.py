@@ -58,7 +58,7 @@ class StepsLogReader(LineReader):
         ]
         if (why := nothing_in(rest, items, None)) is not None:
             self.draft.problem(f"line {record.line}", why)
-            return None
+            return "a list without a message"
         if self._feed.restarts(rest):
             self._restart("a new run in the same file")
         self._feed.version(rest, items, at, 0)

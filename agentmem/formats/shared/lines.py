@@ -7,8 +7,9 @@ the values that are whole, and a problem that says so.
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,8 @@ QUIET_SECONDS = 5.0
 _TRIES = 64
 _GLUED_LIMIT = 16_000_000
 _SPACE = b"\0 \t\r\n"
+_BEGINNING = re.compile(rb'\{\s*"[^"\\]+"')
+_NAMES = ("id", "uuid", "timestamp", "ts", "at", "time", "created_at")
 
 
 def values(record: Record, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Record] | str]:
@@ -96,12 +99,36 @@ def _end_of_value(body: bytes, position: int) -> int | None:
         return None
 
 
+class Tail:
+    """What is said of a last line without its end: it is being written; once the file was quiet for long, damage."""
+
+    def __init__(self) -> None:
+        self._problem: Problem | None = None
+
+    def settle(self, draft: RunDraft, file: AppendFile) -> bool:
+        """Say it in the draft. True if that is new."""
+        torn = file.torn
+        quiet = torn and time.time() - (file.changed_at or 0.0) > QUIET_SECONDS
+        before = (draft.notice, self._problem)
+        if draft.notice in (None, BEING_WRITTEN):
+            draft.notice = BEING_WRITTEN if torn and not quiet else None
+        if self._problem is not None and not quiet:
+            draft.problems.remove(self._problem)
+            self._problem = None
+        elif quiet and self._problem is None:
+            self._problem = Problem(f"line {file.line + 1}", f"half a record at the end, {torn} bytes")
+            draft.problems.append(self._problem)
+        return before != (draft.notice, self._problem)
+
+
 class LineReader:
     """Follows one append file. A format fills in `name`, `begin` and `take`."""
 
     name: ClassVar[str]
-    starts: ClassVar[tuple[bytes, ...]] = (b'{"',)
-    """With what a record begins, for what stands behind half a record."""
+    starts: ClassVar[tuple[bytes, ...]] = ()
+    """With what a record begins, for what stands behind half a record; none: as the first whole line does."""
+    repeats: ClassVar[bool] = False
+    """Whether writing a record again is how the format changes it."""
 
     draft: RunDraft
 
@@ -118,8 +145,10 @@ class LineReader:
         self.draft = RunDraft(self.path, self.name, ident, counter(self.options.counter), self.options.counter)
         self.draft.notice = notice
         self._summary: Problem | None = None
-        self._tail: Problem | None = None
+        self._tail = Tail()
         self._understood = self._unknown = 0
+        self._last: Record | None = None
+        self._learned: tuple[bytes, ...] = ()
         self.begin()
 
     def begin(self) -> None:
@@ -141,7 +170,7 @@ class LineReader:
         """Read what is new. Raises Unreadable while there is nothing to show."""
         change = self._file.change()
         if change == "same":
-            return self._settle()
+            return self._tail.settle(self.draft, self._file)
         if change == "gone":
             if not self._understood:
                 raise Unreadable(f"{self.path}: no such file")
@@ -157,28 +186,27 @@ class LineReader:
             self._line(record)
         self.draft.changed_at = self._file.changed_at
         self._sum_up()
-        self._settle()
+        self._tail.settle(self.draft, self._file)
         return True
 
-    def _settle(self) -> bool:
-        """A last line without its end is being written; once the file has been quiet for long, it is damage."""
-        draft = self.draft
-        torn = self._file.torn
-        quiet = torn and time.time() - (self._file.changed_at or 0.0) > QUIET_SECONDS
-        before = (draft.notice, self._tail)
-        if draft.notice in (None, BEING_WRITTEN):
-            draft.notice = BEING_WRITTEN if torn and not quiet else None
-        if self._tail is not None and not quiet:
-            draft.problems.remove(self._tail)
-            self._tail = None
-        elif quiet and self._tail is None:
-            self._tail = Problem(f"line {self._file.line + 1}", f"half a record at the end, {torn} bytes")
-            draft.problems.append(self._tail)
-        return before != (draft.notice, self._tail)
+    def _learn(self, record: Record) -> None:
+        """Remember a whole line: what may be written twice, and with what records begin."""
+        self._last = record
+        if not self._learned:
+            found = _BEGINNING.match(record.data)
+            self._learned = (found.group(),) if found else ()
+
+    def is_again(self, record: Record, value: Mapping[str, Any]) -> bool:
+        """Whether a line is the line before it, byte for byte, of a record that has a name or a time of its own."""
+        last = self._last
+        if self.repeats or last is None or record.data != last.data or record.offset == last.offset:
+            return False
+        inner = (value, value.get("response"), value.get("message"))
+        return any(isinstance(one, Mapping) and any(one.get(name) for name in _NAMES) for one in inner)
 
     def _line(self, record: Record) -> None:
         where = f"line {record.line}"
-        for item in values(record, self.starts):
+        for item in values(record, self.starts or self._learned):
             if isinstance(item, str):
                 self.damaged = True
                 self.draft.problem(where, item)
@@ -188,11 +216,16 @@ class LineReader:
                 self.draft.problem(where, f"no object but {_sort(value)}")
                 self.damaged = True
                 continue
+            if self.is_again(part, value):
+                self.draft.problem(where, "the record before it once more, left out")
+                continue
+            self._learn(part)
             unknown = self.take(value, part)
             self.damaged = False
             if unknown is None:
                 self._understood += 1
             else:
+                self._last = None  # what is not known may be meant to be there so often
                 self._unknown += 1
                 name = f"?{unknown}"
                 self.draft.counts[name] = self.draft.counts.get(name, 0) + 1

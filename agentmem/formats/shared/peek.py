@@ -33,6 +33,26 @@ def head_and_tail(path: Path, size: int = PEEK_BYTES) -> tuple[bytes, bytes]:
     return head, read_at(path, start, length - start)
 
 
+def damage(path: Path) -> str | None:
+    """What is wrong with a file that is written whole, in words; None for what is no JSON, and where nothing is seen:
+    of a file longer than its head and tail only the end is looked at. Raises Unreadable."""
+    head, tail = head_and_tail(path)
+    end = (tail or head).rstrip(b"\0 \t\r\n")
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n")[:1] not in (b"{", b"["):
+        return None
+    if tail:
+        return None if end.endswith((b"}", b"]")) else f"truncated at byte {path.stat().st_size}"
+    try:
+        found = whole.parse(head, str(path), ())
+    except NotYet:
+        return f"truncated at byte {len(head)}"
+    if found.cut:
+        return f"truncated at byte {len(head)}"
+    if found.junk is not None:
+        return f"trailing junk at byte {found.junk}: first value used"
+    return None if found.nuls is None else f"{found.nuls[1]:,} NUL bytes at byte {found.nuls[0]}"
+
+
 def line_info(path: Path, size: int = PEEK_BYTES) -> Iterator[dict[str, Any]]:
     """Objects of the whole lines in the head and the tail, in order. Raises Unreadable."""
     head, tail = head_and_tail(path, size)

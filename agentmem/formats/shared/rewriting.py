@@ -149,9 +149,9 @@ class WholeReader:
         self._rest(reading)
         if reading.cut:
             self.draft.notice = "being written"
-            self.draft.problem(f"byte {reading.size}", f"half written or cut; {len(items)} whole records read")
-        if reading.junk is not None and known == 0:
-            self.draft.problem(f"byte {reading.junk}", "trailing junk; the first value was used")
+        if reading.cut or known == 0:
+            for where, what in reading.odd():
+                self.draft.problem(where, what)
         self._sum_up(len(items))
 
     def _relocate(self, spots: list[tuple[int, int]]) -> None:
@@ -197,15 +197,15 @@ class WholeReader:
         where = None if place is None else Where(self._path, *place, WHOLE)
         return Piece(kind, text, where)
 
-    def _object(self, item: Item, index: int) -> dict[str, Any] | None:
-        """The record; None, with a problem, where it is no object."""
+    def _object(self, item: Item, index: int, what: str = "record") -> dict[str, Any] | None:
+        """The record; None, with a problem, where it is no object. `what` it is called, before its number."""
         try:
             value = decode(item.data)
         except ValueError as error:
-            self.draft.problem(f"record {index + 1}", f"unreadable: {error}")
+            self.draft.problem(f"{what} {index + 1}", f"unreadable: {error}")
             return None
         if not isinstance(value, dict):
-            self.draft.problem(f"record {index + 1}", f"no object but {type(value).__name__}")
+            self.draft.problem(f"{what} {index + 1}", f"no object but {type(value).__name__}")
             return None
         return value
 
@@ -233,6 +233,13 @@ class Beside:
         """Raises Unreadable, NotYet."""
         self.look(path)
         return WholeFile(str(path), lists).read(salvage=salvage)
+
+    def read_for(self, draft: RunDraft, path: Path, lists: tuple[str, ...]) -> Reading:
+        """As `read`; what is wrong with the file is a problem of the run."""
+        reading = self.read(path, lists)
+        for where, what in reading.odd():
+            draft.problem(f"{path.name}, {where}", what)
+        return reading
 
 
 def _mark(path: str) -> tuple[int, int, int] | None:

@@ -40,6 +40,19 @@ class Reading:
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     """(place, length) of the members in `rest`."""
 
+    nuls: tuple[int, int] | None = None
+    """(place of the first, how many) NUL bytes that stand inside."""
+
+    def odd(self) -> Iterator[tuple[str, str]]:
+        """(where, what) of all that is wrong with the bytes, for the problems of a run."""
+        if self.cut:
+            whole = max((len(items) for items in self.lists.values()), default=0)
+            yield f"byte {self.size}", f"half written or cut; {whole} whole records read"
+        if self.junk is not None:
+            yield f"byte {self.junk}", "trailing junk; the first value was used"
+        if self.nuls is not None:
+            yield f"byte {self.nuls[0]}", f"{self.nuls[1]:,} NUL bytes inside"
+
     def records(self, *names: str) -> list[Item]:
         """The first of these lists that is there."""
         return next((self.lists[name] for name in names if name in self.lists), [])
@@ -154,6 +167,8 @@ def _value(raw: bytes) -> Any:
 
 def _odd(text: bytes, base: int, path: str, wanted: frozenset[str], reading: Reading) -> Reading:
     """What the strict parser refuses: NaN, lone surrogates, a second value behind the first, half a file."""
+    if b"\0" in text:
+        reading.nuls = base + text.index(b"\0"), text.count(b"\0")
     members, elements, end, junk = _scan(text, wanted)
     reading.cut, reading.junk = end is None, None if junk is None else base + junk
     for name, spans in elements.items():

@@ -91,13 +91,22 @@ class OwnLines:
         """Whether there was a line yet."""
         return bool(self._lanes)
 
+    @property
+    def seq(self) -> int:
+        """Number of the newest save; 0 before the first."""
+        return self._seq or 0
+
     def begins_anew(self, line: Line) -> bool:
         """Whether another run begins with that line: it needs none before it and the count starts again."""
         held = self._lanes.get(line.lane)
         return line.whole and held is not None and held.last_step is not None and line.step <= 1
 
     def add(self, line: Line, place: Place) -> None:
-        """The next line."""
+        """The next line. One that stands behind a later save, or is there twice, is left out, as loading does."""
+        if self._seq is not None and line.seq <= self._seq and not line.whole:
+            what = "once more" if line.seq == self._seq else f"behind save {self._seq}"
+            self.draft.problem(place.shown, f"save {line.seq} {what}, left out")
+            return
         if self._seq is not None and line.seq > self._seq + 1 and not line.whole:
             self.draft.problem(place.shown, f"{line.seq - self._seq - 1} saves are missing before it")
         self._seq = line.seq

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.checkpoint.database.base import VERSION
+from agentmem.checkpoint.ledger_line import Call
 from agentmem.checkpoint.postgres.connect import LOOKING, Link, driver, one_line, shown
 from agentmem.checkpoint.postgres.listen import Listener
 from agentmem.checkpoint.postgres.schema import COMMENT, DEFAULT, prefix, trusted
 from agentmem.checkpoint.store import CheckpointError
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.source import Unreadable
+from agentmem.formats.stores.begun import decoded
 from agentmem.formats.stores.reader import Saved, StoreReader, status_of
 from agentmem.model import RunInfo
 
@@ -119,6 +121,10 @@ class PostgresRuns:
     def line(self, run: str, seq: int) -> bytes | None:
         rows = self._rows("select line::text from {t}steps where run_id = %s and seq = %s", [run, seq])
         return rows[0][0].encode() if rows else None
+
+    def calls(self, run: str) -> list[Call]:
+        rows = self._rows("select record::text from {t}calls where run_id = %s order by id", [run])
+        return decoded((row[0].encode() for row in rows), self.shown)
 
     def first(self) -> str | None:
         rows = self._rows("select run_id from {t}runs order by at desc limit 1")

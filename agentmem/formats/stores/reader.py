@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agentmem.checkpoint.ledger_line import DamagedLine, NewerLine, decode
+from agentmem.checkpoint.ledger_line import Call, DamagedLine, NewerLine, decode
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import LIVE_SECONDS, Options
 from agentmem.formats.source import NotYet, Unreadable, given_slice
+from agentmem.formats.stores.begun import begun, last_at, same
 from agentmem.formats.stores.lines import OwnLines, Place, extract
 from agentmem.model import RunStatus, Where
 from agentmem.tokens import counter
@@ -61,6 +62,9 @@ class RunStore(Protocol):
     def line(self, run: str, seq: int) -> bytes | None:
         """The line of a save; None if it is not there."""
 
+    def calls(self, run: str) -> list[Call]:
+        """Its guarded calls, every attempt in the order of their beginning."""
+
     def first(self) -> str | None:
         """Id of the run that was saved last."""
 
@@ -79,6 +83,7 @@ class StoreReader:
         self._mark: object = None
         self._due = 0.0
         self._pause = FIRST_PAUSE
+        self._calls_wrong = ""
         self._fresh(None)
 
     def _fresh(self, notice: str | None) -> None:
@@ -118,6 +123,7 @@ class StoreReader:
         before = self.draft.notice
         try:
             changed = self._read()
+            changed = self._read_calls() or changed
         except (Unreadable, NotYet) as error:
             if not self._lines.begun:
                 raise
@@ -145,6 +151,26 @@ class StoreReader:
         if self._seq == 0:
             raise Unreadable(f"{self._store.shown}: no run {self._run}")
         return changed
+
+    def _read_calls(self) -> bool:
+        """Whether other guarded calls have no outcome now than before."""
+        try:
+            calls = self._store.calls(self._run)
+        except (Unreadable, NotYet) as error:
+            # The steps can be read all the same: a role may be let see them and not the calls.
+            told = str(error).removeprefix(f"{self._store.shown}: ")
+            if told == self._calls_wrong:
+                return False
+            self._calls_wrong = told
+            self.draft.problem("calls", told)
+            return True
+        self._calls_wrong = ""
+        self.draft.changed_at = last_at(calls, self.draft.changed_at)
+        found = begun(calls, self._seq)
+        if same(found, self.draft.begun):
+            return False
+        self.draft.begun = found
+        return True
 
     def _rewritten(self) -> bool:
         """Whether the run is another one now than the one that was read, or gone; then it is read again, or kept."""

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.checkpoint.database.base import VERSION
+from agentmem.checkpoint.ledger_line import Call
 from agentmem.checkpoint.sqlite import APPLICATION
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.sqlite import Database, is_database
 from agentmem.formats.source import Unreadable, read_at
+from agentmem.formats.stores.begun import decoded
 from agentmem.formats.stores.reader import Saved, StoreReader, status_of
 from agentmem.model import RunInfo
 
@@ -58,6 +60,10 @@ class SqliteRuns:
     def line(self, run: str, seq: int) -> bytes | None:
         rows = self._rows("select cast(line as blob) from steps where run_id = ? and seq = ?", (run, seq))
         return bytes(rows[0][0]) if rows else None
+
+    def calls(self, run: str) -> list[Call]:
+        rows = self._rows("select cast(record as blob) from calls where run_id = ? order by id", (run,))
+        return decoded((bytes(row[0]) for row in rows), self.shown)
 
     def first(self) -> str | None:
         rows = self._rows("select run_id from runs order by at desc limit 1")

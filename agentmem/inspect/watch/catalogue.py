@@ -10,11 +10,12 @@ from pathlib import Path
 
 from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.formats.source import Unreadable
-from agentmem.inspect.discover import NoRuns, describe, expand, is_address, nothing, places, postgres
+from agentmem.inspect.discover import NoRuns, describe, expand, is_address, listed, nothing, places, postgres
 from agentmem.inspect.watch.servers import Servers
 from agentmem.model import RunInfo, RunStatus
 
 Stamp = tuple[int, int, int, int]
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def name_of(info: RunInfo) -> str:
@@ -85,15 +86,14 @@ class Catalogue:
                     return name
         return None
 
-    def rows(self) -> tuple[RunInfo, ...]:
-        """All runs, newest change first. Files that no reader knows are left out unless there is nothing else."""
-        now = time.time()
-        rows = [info for info in self._shown.values() if info.problem is None] or list(self._shown.values())
-        rows.sort(key=lambda info: -(info.at or 0.0))
+    def rows(self, opened: str | None = None) -> tuple[RunInfo, ...]:
+        """All runs as `listed` orders them. `opened`: the name of the run whose status is told by itself."""
+        now, at_work = time.time(), self._shown.get(opened or "")
         return tuple(
-            replace(info, status="stale") if info.status == "live" and now - (info.at or 0.0) > LIVE_SECONDS else info
-            for info in rows
-        )
+            replace(info, status="stale")
+            if info.status == "live" and info is not at_work and now - (info.at or 0.0) > LIVE_SECONDS else info
+            for info in listed(list(self._shown.values()), self._targets)
+        )  # fmt: skip
 
     def first(self) -> str | None:
         """The newest live run; else the newest; None while there is none, or none was described yet."""
@@ -166,11 +166,14 @@ class Catalogue:
                 yield path, (file.path, file.stamp)
 
     def _moved(self, file: _File, at: float) -> bool:
-        """The file changed: known without reading it."""
+        """The file changed: known without reading it. Of several runs in one file only a look tells which one did."""
+        if len(file.names or ()) != 1 or str(file.path).endswith(_DATABASES):
+            return False
         status_of: RunStatus = "live" if time.time() - at < LIVE_SECONDS else "stale"
         for name in file.names or ():
             info = self._shown[name]
-            self._shown[name] = replace(info, at=at, status="ended" if info.status == "ended" else status_of)
+            status: RunStatus = "ended" if info.status == "ended" else status_of
+            self._shown[name] = replace(info, at=at, status=status, damage=None)
         return bool(file.names)
 
     # -- describing -----------------------------------------------------------------------------------------------
@@ -248,7 +251,7 @@ class Catalogue:
 
 def _with_log(path: Path, stamp: Stamp) -> Stamp:
     """A database that is written through a log changes there first."""
-    if path.name.endswith((".db", ".sqlite", ".sqlite3")):
+    if path.name.endswith(_DATABASES):
         try:
             log = os.stat(f"{path}-wal")
         except OSError:
@@ -263,5 +266,5 @@ def _enriched(info: RunInfo, before: RunInfo | None) -> RunInfo:
         return info
     return replace(
         info, id=before.id, steps=info.steps or before.steps, goal=info.goal or before.goal,
-        model=info.model or before.model,
+        model=info.model or before.model, at=max(info.at or 0.0, before.at or 0.0) or None,
     )  # fmt: skip

@@ -9,7 +9,9 @@ HOMES: tuple[tuple[str, str | None, str, str], ...] = (
     ("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects"),
     ("codex", "CODEX_HOME", ".codex", "sessions"),
     ("opencode", "XDG_DATA_HOME", ".local/share", "opencode"),
+    ("opencode-storage", "XDG_DATA_HOME", ".local/share", "opencode/storage"),
     ("gemini-cli", None, ".gemini", "tmp"),
+    ("qwen-code", "QWEN_RUNTIME_DIR", ".qwen", "projects"),
     ("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
     ("openhands", "OPENHANDS_CONVERSATIONS_DIR", ".openhands/conversations", ""),
     ("cline-sdk", "CLINE_DATA_DIR", ".cline/data", "sessions"),
@@ -17,6 +19,8 @@ HOMES: tuple[tuple[str, str | None, str, str], ...] = (
     ("roo", None, ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline", "tasks"),
 )
 """(format, variable that names the base, base in the home folder, what is in it): what is kept for all folders."""
+BESIDE = {"gemini-checkpoint": "gemini-cli"}
+"""Formats that are kept in the place of another one, which is named for both."""
 HERE: tuple[tuple[str, str], ...] = (
     ("mini-swe-agent", "*.traj.json"), ("swe-agent", "trajectories/"), ("atif", "jobs/"),
     ("aider", ".aider.chat.history.md"),

@@ -38,6 +38,8 @@ STATUS_SECONDS = 5.0
 IDLE_SECONDS = 0.5
 SLICES = (0.1, 0.2, 0.4, 0.8)
 """Seconds for which a long file is read before what was read is shown; the last one again and again."""
+BURST_SECONDS = 0.4
+"""The same for what was appended to a run that is shown: a burst is told once, not in parts that are each drawn."""
 KEPT_OPEN = 4
 BEING_WRITTEN = "being written"
 
@@ -50,7 +52,7 @@ class Watch:
     """
 
     def __init__(
-        self, targets: Sequence[str], *, counter: str = "chars4", window: int | None = None, history: bool = True,
+        self, targets: Sequence[str], *, counter: str = "quick", window: int | None = None, history: bool = True,
         watcher: Watcher | None = None,
     ) -> None:  # fmt: skip
         self._counter = counter
@@ -154,9 +156,11 @@ class Watch:
         if opened is not None:
             paths.insert(0, os.path.abspath(opened.run.path))
             folders.update(Path(folder).absolute() for folder in opened.watched())
-        ledgers = [path.removesuffix(".json") + ".steps.jsonl" for path in paths[:1] if path.endswith(".json")]
+        ledgers = [path.removesuffix(".json") + side for path in paths[:1] if path.endswith(".json")
+                   for side in (".steps.jsonl", ".calls.jsonl")]  # fmt: skip
         ledgers += [f"{path}-wal" for path in paths[:1] if path.endswith((".db", ".sqlite", ".sqlite3"))]
-        self._follower.plan(folders, [*paths[:1], *ledgers, *paths[1:]])
+        grows = paths[0] if opened is not None and paths[0].endswith(".jsonl") else None
+        self._follower.plan(folders, [*paths[:1], *ledgers, *paths[1:]], grows)
 
     # -- the chosen run -------------------------------------------------------------------------------------------
 
@@ -189,7 +193,7 @@ class Watch:
         if name is None:
             return
         opened = self._open.get(name)
-        seconds = SLICES[min(self._slice, len(SLICES) - 1)]
+        seconds = SLICES[min(self._slice, len(SLICES) - 1)] if opened is None or self._slice else BURST_SECONDS
         try:
             if opened is None:
                 opened = open_info(
@@ -266,7 +270,7 @@ class Watch:
             emit(Trouble(text))
 
     def _tell_runs(self, emit: Emit) -> None:
-        rows = self._catalogue.rows()
+        rows = self._catalogue.rows(self._chosen)
         told = [(row.path, row.id, row.at, row.status, row.steps) for row in rows]
         if told != self._told_runs and (rows or not self._catalogue.waiting):
             self._told_runs = told

@@ -69,8 +69,8 @@ def _message(line: Line, body: Mapping[str, Any]) -> list[Part]:
 
 def _attachment(body: Mapping[str, Any]) -> Part | None:
     """The reminder that an attachment becomes, as far as it is known: its text, or its content as JSON."""
-    sort = body.get("type")
-    if isinstance(sort, str) and sort.startswith("hook_"):
+    sort = string(body.get("type"))
+    if sort is not None and sort.startswith("hook_"):
         if not (body.get("content") or body.get("additionalContext")):
             return None
     if sort == "queued_command":

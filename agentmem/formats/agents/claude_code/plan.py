@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 from agentmem.formats.agents.claude_code.records import listed, mapping, string
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.fields import place
+from agentmem.formats.loose import decode
+from agentmem.formats.source import NotYet, SnapshotFile, Unreadable
 from agentmem.model import Field, TokenCounter
 
 PLAN_TOOLS = frozenset({"TodoWrite", "ExitPlanMode", "TaskCreate", "TaskUpdate"})
@@ -54,7 +57,7 @@ class Plan:
         elif tool == "TaskUpdate":
             self._update(body, ident)
 
-    def _items(self, name: str, items: Iterable[Any], ident: int) -> dict[str, Field]:
+    def _items(self, name: str, items: Iterable[Any], ident: int | None) -> dict[str, Field]:
         out = {}
         for index, item in enumerate(items):
             text = string(item.get("content")) if isinstance(item, Mapping) else string(item)
@@ -129,8 +132,63 @@ class Plan:
         if items and not any("id" in item for item in items):
             self._replace("plan[", self._items("plan", items, ident))
 
+    def kept(self, todos: object, tasks: Iterable[Mapping[str, Any]]) -> bool:
+        """What the agent keeps beside the session: a todo list that no line told of, tasks that none told of, and how
+        far the others are. Returns whether that was news."""
+        before = dict(self._fields)
+        if not any(name.startswith("plan[") for name in self._fields):
+            for name, field in self._items("plan", todos if isinstance(todos, list) else (), None).items():
+                self._fields[name] = field
+        for task in tasks:
+            name, subject = f"tasks[{task.get('id')}]", string(task.get("subject"))
+            held = self._fields.get(name)
+            if subject and task.get("status") != "deleted":
+                done = str(task.get("status")) in _DONE
+                same = held is not None and held.value == subject
+                if held is None or not same or held.done != done:
+                    self._put(name, subject, done, held.segment if held is not None and same else None)
+        if self._fields == before:
+            return False
+        self._publish()
+        return True
+
     def _publish(self) -> None:
         self._lane.fields = tuple(self._fields.values())
+
+
+class KeptBeside:
+    """The files in which the agent keeps the plan of a session, below its own folder: `todos/ID-agent-ID.json`, a list,
+    and `tasks/ID/N.json`, an object a task. They are written anew at every change."""
+
+    def __init__(self, session: Path) -> None:
+        base, name = session.parents[2] if len(session.parents) > 2 else session.parent, session.stem
+        self._todos = SnapshotFile(base / "todos" / f"{name}-agent-{name}.json")
+        self._folder = base / "tasks" / name
+        self._tasks: dict[str, SnapshotFile] = {}
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where they stand, whether there are any or not."""
+        return Path(self._todos.path).parent, self._folder
+
+    def look(self, plan: Plan) -> bool:
+        """Read what changed since the last look. Returns whether it was news to the plan."""
+        for path in self._folder.glob("*.json"):
+            self._tasks.setdefault(path.name, SnapshotFile(path))
+        todos, tasks = _written(self._todos), [_written(file) for file in self._tasks.values()]
+        fresh = [task for task in tasks if isinstance(task, Mapping)]
+        return plan.kept(todos, fresh) if fresh or todos is not None else False
+
+
+def _written(file: SnapshotFile) -> object:
+    """What was written to a file since it was last read; None if nothing was, or it cannot be read yet."""
+    try:
+        if file.change() in ("same", "gone"):
+            return None
+        value: object = decode(file.read())
+    except (NotYet, Unreadable, ValueError):
+        return None  # half written: looked at again when the rest of it comes
+    return value
 
 
 def _field(name: str, value: str, tokens: int, done: bool | None, segment: int | None) -> Field:

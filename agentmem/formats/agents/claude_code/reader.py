@@ -17,6 +17,7 @@ from agentmem.formats.agents.claude_code.cuts import compact
 from agentmem.formats.agents.claude_code.files import meta_of, subagent_files
 from agentmem.formats.agents.claude_code.lane import LaneState
 from agentmem.formats.agents.claude_code.parts import is_clear, parts_of, pieces_of
+from agentmem.formats.agents.claude_code.plan import KeptBeside
 from agentmem.formats.agents.claude_code.records import (
     BESIDE,
     CHAINED,
@@ -67,6 +68,7 @@ class ClaudeCodeReader:
         """The file itself is a subagent's: its lines are the main lane."""
         self._main = Source(self._path, "main" if self._sub else None)
         self._sources: dict[str, Source] = {str(self._path): self._main}
+        self._kept = KeptBeside(self._path)
         self._spawned = Spawned(self.draft)
         self._broken: set[str] = set()
         self._leaf: str | None = None
@@ -81,7 +83,8 @@ class ClaudeCodeReader:
     def watched(self) -> Iterable[Path]:
         own = self._path.with_suffix("")
         yield self._path.parent
-        for folder in {own, own / "subagents", *(Path(path).parent for path in self._sources)}:
+        beside = (Path(path).parent for path in self._sources)
+        for folder in {own, own / "subagents", *beside, *self._kept.folders}:
             if folder != self._path.parent and folder.is_dir():
                 yield folder
 
@@ -99,6 +102,7 @@ class ClaudeCodeReader:
         if self._late or (self._rewound and self._branches()):
             self._again()
             changed = True
+        changed = self._kept.look(self._states["main"].plan) or changed
         if self._read and not self._known:
             raise Unreadable(f"{self._path}: format not recognised: {self._told()}")
         return changed
@@ -213,7 +217,7 @@ class ClaudeCodeReader:
 
     def _take(self, source: Source, entry: Entry) -> None:
         line, counts = entry.line, self.draft.counts
-        kind = line.kind if isinstance(line.kind, str) else "no type"
+        kind = line.kind or "no type"
         self._read += 1
         name = f"system/{line.subtype}" if kind == "system" and line.subtype else kind
         chained = kind in CHAINED or isinstance(line.uuid, str)

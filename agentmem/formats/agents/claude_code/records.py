@@ -211,6 +211,7 @@ def read(record: Record, source: str) -> Iterator[Entry | str]:
 
 
 def _entry(line: Line, data: bytes, source: str, offset: int, number_: int) -> Entry:
+    line.kind, line.subtype = string(line.kind), string(line.subtype)
     parent = line.parentUuid
     ident = string(line.uuid) or f"line {number_}"
     return Entry(

@@ -43,7 +43,7 @@ class Spawned:
             return
         for block in listed(entry.body.get("content")):
             body = mapping(block)
-            if body.get("type") != "tool_use" or body.get("name") not in TOOLS:
+            if body.get("type") != "tool_use" or string(body.get("name")) not in TOOLS:
                 continue
             given = mapping(body.get("input"))
             sort, told = string(given.get("subagent_type")), string(given.get("description"))

@@ -14,6 +14,7 @@ from agentmem.formats.shared.times import seconds
 from agentmem.formats.shared.whole import Reading
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.formats.versions import Item
+from agentmem.model import Problem
 from agentmem.tape import Piece
 
 LISTS = ("messages",)
@@ -38,7 +39,7 @@ class ClineReader(WholeReader):
         self._hash = sha256()
         self._key: str | None = None
         self._count_of: int | None = None
-        self._short = False
+        self._short: Problem | None = None
         self.draft.agent = "cline"
         self._feeder = Feeder(self.draft.main)
 
@@ -64,7 +65,7 @@ class ClineReader(WholeReader):
         if str(path) == self._path:
             return None
         try:
-            return self._sides.read(path, LISTS)
+            return self._sides.read_for(self.draft, path, LISTS)
         except NotYet as error:
             self.draft.problem(path.name, str(error).partition(": ")[2])
         except Unreadable as error:
@@ -111,12 +112,15 @@ class ClineReader(WholeReader):
     def _rest(self, reading: Reading) -> None:
         draft = self.draft
         items = self._records(reading)
-        if self._count_of is not None:
-            if self._count_of == len(items):
-                self._compact(len(items))
-            elif not self._short:
-                self._short = True
-                draft.problem("compaction", f"replaces {self._count_of} messages, of which {len(items)} are here")
+        if self._short is not None:
+            draft.problems.remove(self._short)
+            self._short = None
+        if self._count_of == len(items):
+            self._compact(len(items))
+        elif self._count_of is not None:
+            what = f"replaces {self._count_of} messages, of which {len(items)} are here"
+            self._short = Problem("compaction", what)
+            draft.problems.append(self._short)
         manifest = self._read(".json")
         rest = manifest.rest if manifest is not None else {}
         ident, model, status = reading.rest.get("sessionId"), rest.get("model"), rest.get("status")
@@ -142,7 +146,7 @@ class ClineReader(WholeReader):
             if other == path or other.is_symlink() or name in self.draft.lanes:
                 continue
             try:
-                reading = self._sides.read(other, LISTS)
+                reading = self._sides.read_for(self.draft, other, LISTS)
             except (NotYet, Unreadable) as error:
                 self.draft.problem(other.name, str(error).partition(": ")[2])
                 continue

@@ -107,7 +107,10 @@ class ExecReader:
                 whole = rescued(data)
                 self.draft.problem(where, f"{len(whole)} records in a damaged line" if whole else f"not JSON: {error}")
                 for offset, part in whole:
-                    self._take(record, start + offset, entry_of(part), len(part))
+                    try:
+                        self._take(record, start + offset, entry_of(part), len(part))
+                    except ValueError as reason:
+                        self.draft.problem(where, f"not JSON: {reason}")
 
     def _take(self, record: Record, start: int, entry: Entry, length: int) -> None:
         place = Place(str(self._path), record.offset + start, length, record.line)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from agentmem.formats.agents.codex.exec_stream import TYPES, ExecReader
+from agentmem.formats.agents.codex.finding import latest
 from agentmem.formats.agents.codex.packed import MAGIC, unpacked
 from agentmem.formats.agents.codex.records.items import is_fragment, item_parts, request_of
 from agentmem.formats.agents.codex.records.lines import Entry, entry_of, records_in
@@ -77,9 +79,20 @@ def home() -> Path:
 
 
 def rollouts() -> Iterator[Path]:
-    """All rollouts, newest day first."""
-    for folder in (home() / "sessions", home() / "archived_sessions"):
-        yield from _newest(folder, 4)
+    """The rollouts of all threads, newest day first; of a thread that goes on in further files the last one."""
+    yield from latest(path for name in ("sessions", "archived_sessions") for path in _newest(home() / name, 4))
+
+
+def tree(folder: Path) -> Iterator[Path]:
+    """The same, of a folder with a folder for each year."""
+    try:
+        with os.scandir(folder) as found:
+            years = sorted(
+                (one.path for one in found if re.fullmatch(r"\d{4}", one.name) and one.is_dir()), reverse=True
+            )
+    except OSError:
+        return
+    yield from latest(path for year in years for path in _newest(Path(year), 3))
 
 
 def _newest(folder: Path, depth: int) -> Iterator[Path]:
@@ -188,5 +201,5 @@ def _goal(entry: Entry, payload: Mapping[str, object]) -> str | None:
 
 FORMAT = Format(
     "codex", "Codex rollouts and exec streams", recognise, open_codex, places=places,
-    everywhere=("{CODEX_HOME|~/.codex}/sessions/*/*/*/rollout-*.jsonl*",), peek=peek,
+    everywhere=("{CODEX_HOME|~/.codex}/sessions",), tree=tree, peek=peek,
 )  # fmt: skip

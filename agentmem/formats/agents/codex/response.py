@@ -116,9 +116,7 @@ class Response:
             self._waiting = None
             self._compacted = True
 
-    def reply(
-        self, piece: Piece, part: Part, at: float | None, *, served: bool = False, status: object = None
-    ) -> int:
+    def reply(self, piece: Piece, part: Part, at: float | None, *, served: bool = False, status: object = None) -> int:
         """A piece of an answer; opens a step if none is open."""
         lane = self._lane
         if not self._open:

@@ -1,13 +1,22 @@
-"""Follows one rollout: its own file, the files of the threads that it spawned, and its compressed copy if the plain
-file gives way to it."""
+"""Follows one rollout: its own file, those in which its thread goes on, those of the threads that it spawned, and its
+compressed copy if the plain file gives way to it."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from agentmem.formats.agents.codex.finding import base_of, looked_through, other_shape, rollout_of, thread_file
+from agentmem.formats.agents.codex.finding import (
+    head_of,
+    last_segment,
+    looked_through,
+    other_shape,
+    rollout_of,
+    segments_mark,
+    thread_file,
+)
 from agentmem.formats.agents.codex.packed import PackedFile
 from agentmem.formats.agents.codex.records.events import event_content
 from agentmem.formats.agents.codex.records.items import PARTS, SUMMARY, item_parts
@@ -15,8 +24,9 @@ from agentmem.formats.agents.codex.records.lines import Entry, Place, entry_of, 
 from agentmem.formats.agents.codex.thread import Thread
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Options
-from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable
-from agentmem.model import Problem, Where
+from agentmem.formats.shared.standing import stand
+from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, slice_of
+from agentmem.model import Boundary, Problem, Where
 from agentmem.tokens import counter
 
 QUIET_SECONDS = 5.0
@@ -32,13 +42,15 @@ class _Followed:
         self.thread = thread
         self.file: AppendFile | PackedFile = PackedFile(path) if path.name.endswith(".zst") else AppendFile(path)
         self.source = self.file.source if isinstance(self.file, PackedFile) else str(path)
+        self.last = b""
 
 
 class RolloutReader:
     """Follows one rollout. `draft` is made anew when its past changed."""
 
     def __init__(self, path: Path, options: Options) -> None:
-        self._path = path
+        self._path = last_segment(path)
+        self._segments = segments_mark(self._path)
         self._options = options
         self._fresh(None)
 
@@ -81,6 +93,13 @@ class RolloutReader:
     # -- following ------------------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
+        mark = segments_mark(self._path)
+        if mark != self._segments:
+            self._segments = mark
+            further = last_segment(self._path)
+            if further != self._path:
+                self._path = further
+                self._fresh("the thread goes on in another file, read on there")
         change = self._main.file.change()
         if change == "gone":
             return self._gone()
@@ -133,7 +152,9 @@ class RolloutReader:
         return at is not None and time.time() - at > QUIET_SECONDS
 
     def _record(self, followed: _Followed, record: Record) -> None:
-        found, trouble = records_in(record.data)
+        again = record.data == followed.last and b'"timestamp"' in record.data[:40]
+        found, trouble = ([], "the record before it once more, left out") if again else records_in(record.data)
+        followed.last = record.data
         if trouble:
             self._damaged(followed, record, trouble)
         for start, data in found:
@@ -172,7 +193,7 @@ class RolloutReader:
         if known:
             self._understood += 1
         else:
-            name = f"?{name[:60]}"
+            name, followed.last = f"?{name[:60]}", b""
         counts[name] = counts.get(name, 0) + 1
 
     def _finish(self) -> None:
@@ -226,33 +247,37 @@ class RolloutReader:
     # -- histories that stand elsewhere ---------------------------------------------------------------------------
 
     def _inherit(self, followed: _Followed) -> None:
-        """Take in the history that a thread began with and that its own file does not repeat."""
+        """Take in what stands before the file: the history that its thread was forked with, then the earlier files of
+        the thread itself, whose calls are its own."""
         thread = followed.thread
         chain: list[tuple[Path, int | None, int | None]] = []
+        own, parent = 0, ""
         base = thread.base
         while base is not None and len(chain) < _DEEPEST:
-            ident, end, ordinal = base
-            path = rollout_of(followed.path, ident)
+            name, end, ordinal = base
+            parent = name if own == len(chain) else parent
+            path = rollout_of(followed.path, name)
             if path is None or path in [each[0] for each in chain] or path == followed.path:
-                self.draft.problem("line 1", f"its history stands in the rollout of {ident:.60}, which is not here")
+                self.draft.problem("line 1", f"its history stands in the rollout of {name:.60}, which is not here")
                 if followed is self._main:
                     self._baseless = self.draft.goal_unknown = True
                     self.draft.provenance = "partial"
                 break
             chain.append((path, end, ordinal))
-            base = base_of(path)
-        thread.inherit()
-        for path, end, ordinal in reversed(chain):
-            self._history(thread, path, end, ordinal)
-        thread.inherited()
+            ident, base = head_of(path)
+            if ident == thread.ident and own == len(chain) - 1:
+                own = len(chain)
+        if own < len(chain) or not chain:
+            thread.inherit(parent)
+            for path, end, ordinal in reversed(chain[own:]):
+                self._history(thread, path, end, ordinal)
+            thread.inherited()
+        for path, end, ordinal in reversed(chain[:own]):
+            self._segment(thread, path, end, ordinal)
 
     def _history(self, thread: Thread, path: Path, end: int | None, ordinal: int | None) -> None:
-        file: AppendFile | PackedFile = PackedFile(path) if path.name.endswith(".zst") else AppendFile(path)
-        source = str(path)
-        if isinstance(file, PackedFile):
-            source = file.source
-            self._bases[source] = file
-        for record in file.records():
+        before = self._before(thread, path)
+        for record in self._whole(before):
             if end is not None and record.offset >= end:
                 return
             for start, data in records_in(record.data)[0]:
@@ -260,9 +285,46 @@ class RolloutReader:
                     entry = entry_of(data)
                     if end is None and ordinal is not None and (entry.ordinal or 0) >= ordinal:
                         return
-                    thread.take(entry, Place(source, record.offset + start, len(data), record.line))
+                    thread.take(entry, Place(before.source, record.offset + start, len(data), record.line))
                 except ValueError as error:
                     self.draft.problem(f"{path.name}, line {record.line}", f"not JSON: {error}")
+
+    def _segment(self, thread: Thread, path: Path, end: int | None, ordinal: int | None) -> None:
+        """An earlier file of the same thread. What stands behind the place from which the next one goes on was taken
+        back: it is shown, and leaves the prompt."""
+        segment = self._before(thread, path)
+        cut = None
+        behind = 0
+        for record in self._whole(segment):
+            if cut is None and _behind(record, end, ordinal):
+                cut = (list(thread.lane.tape.live), thread.held.state())
+            behind += cut is not None
+            self._record(segment, record)
+            if thread.told.restart:
+                return
+        thread.told.turn_over()
+        if cut is None:
+            return
+        thread.response.end(forget=True)
+        thread.response.interrupt()
+        live, state = cut
+        if stand(thread.lane, live):
+            thread.held.restore(state, set(live))
+            thread.lane.fields = thread.held.fields
+            why = f"the thread went back: {behind} records of {path.name} were taken back"
+            thread.lane.boundary = Boundary("rewind", True, None, None, why)
+
+    def _before(self, thread: Thread, path: Path) -> _Followed:
+        """A file that stands before the one that is followed."""
+        before = _Followed(path, thread)
+        if isinstance(before.file, PackedFile):
+            self._bases[before.source] = before.file
+        return before
+
+    def _whole(self, followed: _Followed) -> Iterable[Record]:
+        """All its records: what comes behind them cannot be read without them, however long that takes."""
+        with slice_of(math.inf):
+            yield from followed.file.records()
 
     # -- children -------------------------------------------------------------------------------------------------
 
@@ -287,9 +349,21 @@ class RolloutReader:
                     self._missed[ident] = days
                     continue
                 lane = self.draft.lane(ident, "subagent", spawned_by=(followed.thread.lane.id, n), name=name)
-                child = self._children[ident] = _Followed(path, Thread(self.draft, lane, main=False))
+                child = self._children[ident] = _Followed(last_segment(path), Thread(self.draft, lane, main=False))
                 pending.append(child)
         return changed
+
+
+def _behind(record: Record, end: int | None, ordinal: int | None) -> bool:
+    """Whether a record stands behind a place that is given by its byte, or by the number of the record."""
+    if end is not None or ordinal is None:
+        return end is not None and record.offset >= end
+    for _, data in records_in(record.data)[0]:
+        try:
+            return (entry_of(data).ordinal or 0) >= ordinal
+        except ValueError:
+            continue  # told when it is taken in
+    return False
 
 
 def extract(raw: bytes, part: int) -> str | None:

@@ -152,10 +152,10 @@ class Thread:
         """Where the history stands that this thread began with: (thread, byte, ordinal)."""
         return self._copied.base
 
-    def inherit(self) -> None:
-        """What follows is the history that stands in another rollout, until `inherited`."""
+    def inherit(self, parent: str) -> None:
+        """What follows is the history of another thread, which stands in its rollout, until `inherited`."""
         self.inheriting = self._copied.going = True
-        self._copied.parent = self._copied.base[0] if self._copied.base else None
+        self._copied.parent = parent
 
     def inherited(self) -> None:
         self.inheriting = False

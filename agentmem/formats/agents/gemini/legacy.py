@@ -17,7 +17,7 @@ from agentmem.formats.reader import Keeper, KeptHere, Options, Version
 from agentmem.formats.shared.lines import BEING_WRITTEN
 from agentmem.formats.shared.whole import WholeFile
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.model import Where
+from agentmem.model import Problem, Where
 from agentmem.tokens import counter
 
 _PARTS = 4096
@@ -52,6 +52,8 @@ class LegacyReader:
         self._chat = Chat(self.draft, self.draft.main)
         self._known: set[int] = set()
         self._keys: tuple[int, ...] = ()
+        self._odd: list[Problem] = []
+        """What is wrong with the file now."""
         self._restored = False
 
     def watched(self) -> Iterable[Path]:
@@ -85,6 +87,10 @@ class LegacyReader:
         self.draft.changed_at = self._file.changed_at
         found = [item.data for item in reading.records("messages")]
         self._version(found, self._file.changed_at or time.time(), keep=not reading.cut)
+        problems = self.draft.problems
+        problems[:] = [one for one in problems if one not in self._odd]
+        self._odd = [Problem(where, what) for where, what in reading.odd()]
+        problems.extend(self._odd)
         return True
 
     def _notice(self, text: str | None) -> bool:

@@ -109,9 +109,9 @@ def bits_of(record: Mapping[str, Any]) -> list[Bit]:
     for index, call in enumerate(made):
         text = response_text(call.get("result"))
         status = call.get("status")
-        if text is None and status not in _OUTCOMES:
-            continue
         outcome = _OUTCOMES.get(status) if isinstance(status, str) else None
+        if text is None and outcome is None:
+            continue
         tool = str(call.get("name") or "?")
         known = "" if text is None else text
         if text is None and call.get("result") is None:
@@ -143,7 +143,7 @@ def plan_of(record: Mapping[str, Any]) -> tuple[list[tuple[str, bool]], str] | N
     """((title, done) an item, id of the call that wrote them), if the record writes the todo list."""
     calls = record.get("toolCalls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
-        if not isinstance(call, Mapping) or call.get("name") not in _PLANS:
+        if not isinstance(call, Mapping) or str(call.get("name")) not in _PLANS:
             continue
         args = call.get("args")
         items = args.get("todos") if isinstance(args, Mapping) else None

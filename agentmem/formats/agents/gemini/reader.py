@@ -31,6 +31,7 @@ class GeminiReader(LineReader):
     """Follows one chat."""
 
     name = "gemini-cli"
+    repeats = True
     starts = (b'{"id":"', b'{"id": "', b'{"$set"', b'{"$rewindTo"', b'{"sessionId"')
 
     def begin(self) -> None:
@@ -73,7 +74,7 @@ class GeminiReader(LineReader):
             if isinstance(value.get("messages"), list):
                 self._set(chat, value, where, label)
             self._count("metadata")
-        elif value.get("type") in _TYPES:
+        elif str(value.get("type")) in _TYPES:
             chat.record(value, where(0), label, str(value.get("id") or label))
             self._count(str(value["type"]))
         else:
@@ -90,7 +91,7 @@ class GeminiReader(LineReader):
             listed = [
                 (str(message.get("id") or f"{label}/{index}"), message, where(index + 1))
                 for index, message in enumerate(messages)
-                if isinstance(message, Mapping) and message.get("type") in _TYPES
+                if isinstance(message, Mapping) and str(message.get("type")) in _TYPES
             ]
             chat.listed(listed, label)
             self._count("$set.messages")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentmem.formats.agents.opencode.parts import extract
+from agentmem.formats.agents.opencode.parts import ROLE_BASE, extract_apart, role_of
 from agentmem.formats.agents.opencode.session import PartRow, Session
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
@@ -19,7 +19,6 @@ from agentmem.formats.source import NotYet, Unreadable
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
-_ROLE_BASE = {"user": 0, "assistant": 16, "summary": 32}
 _CHUNK = 400
 _DEPTH = 4
 _LISTED = """
@@ -137,10 +136,9 @@ class DatabaseReader:
         for one in fresh_parts:
             owner = parts[one][0]
             body, length = bodies.get(one, ({}, 0))
-            info = held.infos.get(owner, {})
-            role = "user" if info.get("role") == "user" else "summary" if info.get("summary") is True else "assistant"
+            role = role_of(held.infos.get(owner, {}))
             source = f"sqlite:{self._path}?table=part&id={one}"
-            row_of = PartRow(one, body, source, 0, length, _ROLE_BASE[role])
+            row_of = PartRow(one, body, source, 0, length, ROLE_BASE[role])
             by_message.setdefault(owner, []).append(row_of)
         touched = set(fresh) | by_message.keys()
         for one in messages:
@@ -204,12 +202,7 @@ class DatabaseReader:
         return bytes(found[0][0]) if found else None
 
     def extract(self, raw: bytes, part: int) -> str | None:
-        base = part - part % 16
-        role = next((name for name, number in _ROLE_BASE.items() if number == base), "assistant")
-        try:
-            return extract(decode(raw), part % 16, role)
-        except ValueError:
-            return None
+        return extract_apart(raw, part)
 
 
 def _only(database: Database) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from agentmem.formats.agents.opencode.parts import extract
+from agentmem.formats.agents.opencode.parts import extract, role_of
 from agentmem.formats.agents.opencode.session import PartRow, Session
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
@@ -74,7 +74,7 @@ class ExportReader:
             if not isinstance(info, dict):
                 self.draft.problem(f"message {index + 1}", "no message of opencode")
                 continue
-            parts = [part for part in message.get("parts") or () if isinstance(part, dict)]
+            parts = _parts(message)
             rows = [
                 PartRow(str(part.get("id") or n), part, self._path, item.offset, item.length, n * _PIECES)
                 for n, part in enumerate(parts)
@@ -86,8 +86,8 @@ class ExportReader:
         session.settle()
         self.draft.id = str(about.get("id") or self.draft.id)
         self.draft.changed_at = self._file.changed_at
-        if reading.cut:
-            self.draft.problem(f"byte {reading.size}", f"half written or cut; {len(session.lane.steps)} calls read")
+        for where, what in reading.odd():
+            self.draft.problem(where, what)
         self._seen = True
         return True
 
@@ -98,17 +98,21 @@ class ExportReader:
             return None
         place, number = divmod(part, _PIECES)
         info = message.get("info") if isinstance(message, dict) else None
-        parts = [one for one in message.get("parts") or () if isinstance(one, dict)] if isinstance(info, dict) else []
+        parts = _parts(message) if isinstance(info, dict) else []
         if not isinstance(info, dict) or place >= len(parts):
             return None
-        role = "user" if info.get("role") == "user" else "summary" if info.get("summary") is True else "assistant"
-        return extract(parts[place], number, role)
+        return extract(parts[place], number, role_of(info))
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    found = message.get("parts")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def recognise(path: Path, head: bytes) -> bool:
     """An object with the session's `info` and `messages` of `info` and `parts`."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n")
-    start = text[:2048].replace(b" ", b"").replace(b"\n", b"")
+    start = text[:2048].translate(None, b" \t\r\n")
     return start.startswith(b'{"info":{') and b'"ses_' in start and (b'"messages"' in text or b'"projectID"' in start)
 
 

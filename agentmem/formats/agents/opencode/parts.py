@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part, arguments_text, call_text, image
 from agentmem.formats.shared.sections import split_summary
 from agentmem.model import Outcome, Usage
@@ -19,6 +20,8 @@ CALL, RESULT, STUB = 0, 1, 2
 """Ordinals of the pieces of a tool part; other parts have one piece, 0, the text of a summary up to three."""
 _RULE = "input + cache read + cache write"
 _COMPACTION = "What did we do so far?"
+ROLE_BASE = {"user": 0, "assistant": 16, "summary": 32}
+"""Added to the ordinals of a part's pieces where a part is stored apart from its message: whose part it is."""
 QUIET = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "retry"})
 _PLANS = frozenset({"todowrite", "todo_write"})
 
@@ -110,6 +113,21 @@ def piece(part: Mapping[str, Any], number: int, role: str) -> Part | None:
     return None
 
 
+def role_of(info: Mapping[str, Any]) -> str:
+    """Whose part it is, as in `ROLE_BASE`, by its message."""
+    return "user" if info.get("role") == "user" else "summary" if info.get("summary") is True else "assistant"
+
+
+def extract_apart(raw: bytes, part: int) -> str | None:
+    """Whole text of a piece of a part that is stored apart from its message; `part` counts from its role's base."""
+    base = part - part % 16
+    role = next((name for name, number in ROLE_BASE.items() if number == base), "assistant")
+    try:
+        return extract(decode(raw), part % 16, role)
+    except ValueError:
+        return None
+
+
 def extract(part: object, number: int, role: str) -> str | None:
     """Whole text of a piece."""
     found = piece(part, number, role) if isinstance(part, Mapping) else None
@@ -139,7 +157,7 @@ def usage_of(tokens: object, cost: object, source: str) -> Usage | None:
 
 def plan_of(part: Mapping[str, Any]) -> list[tuple[str, bool]] | None:
     """(content, done) an item, if the part writes the todo list."""
-    if part.get("type") != "tool" or part.get("tool") not in _PLANS:
+    if part.get("type") != "tool" or str(part.get("tool")) not in _PLANS:
         return None
     state = part.get("state")
     given = state.get("input") if isinstance(state, Mapping) else None

@@ -124,7 +124,8 @@ class Session:
             self.lane.answered = False
         self._touched(ident)
         known.summary = info.get("summary") is True and known.role == "assistant"
-        known.finished = bool(info.get("finish"))
+        # Older versions name neither the message that is answered nor why the answer ended, only when.
+        known.finished = bool(info.get("finish")) or (known.parent is None and _completed(info))
         known.stopped = known.finished and info.get("finish") != "tool-calls"
         error = info.get("error")
         aborted = isinstance(error, Mapping) and error.get("name") == "MessageAbortedError"
@@ -343,6 +344,8 @@ class Session:
             summary = order[place]
             if not (summary.summary and summary.finished and not summary.failed):
                 continue
+            if summary.parent is None:  # older versions: the prompt begins with the summary itself
+                return [known for known in order[place:] if not known.failed], summary.id
             marker = next((at for at in range(place) if order[at].id == summary.parent), None)
             if marker is None:
                 continue
@@ -381,6 +384,11 @@ class Session:
             (f.name, f.value, f.segment, f.done) for f in self.lane.fields
         ]:
             self.lane.fields = fields
+
+
+def _completed(info: Mapping[str, Any]) -> bool:
+    times = info.get("time")
+    return isinstance(times, Mapping) and times.get("completed") is not None
 
 
 def _created(info: Mapping[str, Any]) -> float | None:

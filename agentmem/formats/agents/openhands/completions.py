@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from agentmem.formats.draft import Call, RunDraft
 from agentmem.formats.loose import canonical, decode, encode
 from agentmem.formats.messages import Message, split
 from agentmem.formats.reader import Format, Options
+from agentmem.formats.shared.lines import QUIET_SECONDS
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import NotYet, Unreadable, open_plain
 from agentmem.formats.usage import usage_of
@@ -33,7 +35,8 @@ def replies(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The message or items that came back."""
     response = log.get("response")
     body: Mapping[str, Any] = response if isinstance(response, Mapping) else {}
-    for choice in body.get("choices") or ():
+    choices = body.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and isinstance(choice.get("message"), Mapping):
             return [choice["message"]]
     output = body.get("output")
@@ -78,8 +81,12 @@ class CompletionsReader:
                     continue
                 self._sizes[name] = (status.st_size, status.st_mtime_ns)
                 log, length = _read(name)
-            except NotYet:
-                continue  # half written: read at the next look
+            except NotYet as error:
+                if time.time() - status.st_mtime > QUIET_SECONDS:
+                    self.draft.problem(Path(name).name, str(error).removeprefix(f"{name}: "))
+                else:
+                    del self._sizes[name]  # read again at the next look
+                continue
             except OSError as error:
                 raise Unreadable(f"{name}: {(error.strerror or 'unreadable').lower()}") from None
             self._done.add(name)
@@ -119,7 +126,7 @@ class CompletionsReader:
         draft.set_goal(self._list.goal_text, declared=False)
 
     def extract(self, raw: bytes, part: int) -> str | None:
-        log = decode(raw)
+        log = decode(raw.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(log, dict):
             return None
         index, number = divmod(part, PARTS)
@@ -142,9 +149,9 @@ def _read(name: str) -> tuple[dict[str, Any], int]:
     finally:
         os.close(descriptor)
     try:
-        value = decode(data)
+        value = decode(data.removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
-        raise NotYet(f"{name}: half written: {error}") from None
+        raise NotYet(f"{name}: half written or cut: {error}") from None
     if not isinstance(value, dict) or not sent(value):
         raise Unreadable(f"{name}: no request in it")
     return value, len(data)
@@ -170,7 +177,7 @@ def recognise(path: Path, head: bytes) -> bool:
         with os.scandir(path) as entries:
             names = [entry.name for entry in entries if not entry.name.startswith(".")]
         return bool(names) and all(_FILE.match(name) for name in names)
-    start = head[:300].replace(b" ", b"")
+    start = head[:300].translate(None, b" \t\r\n").removeprefix(b"\xef\xbb\xbf")
     if not (start.startswith(b'{"messages":[') or start.startswith(b'{"input":[')):
         return False
     return bool(_FILE.match(path.name)) or b'"latency_sec"' in head

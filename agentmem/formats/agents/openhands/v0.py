@@ -19,7 +19,7 @@ from agentmem.formats.shared.peek import status_of
 from agentmem.formats.shared.whole import BARE, WholeFile, items_of
 from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable, read_at
 from agentmem.formats.versions import Item
-from agentmem.model import RunInfo, Where
+from agentmem.model import Problem, RunInfo, Where
 from agentmem.tokens import counter
 
 _SPACE = b"\0 \t\r\n"
@@ -33,6 +33,8 @@ class TrajectoryReader:
         self._path = path
         self._options = options
         self._file = WholeFile(str(path), ())
+        self._odd: list[Problem] = []
+        """What is wrong with the file now."""
         self._folder = path.is_dir()
         self._lines = not self._folder and _starts(path) == b"{"
         self._restart(None)
@@ -44,6 +46,8 @@ class TrajectoryReader:
         self.draft.notice = notice
         self._fold = FoldV0(self.draft)
         self._keys: list[int] = []
+        self._said: list[Problem] = []
+        """What was wrong with it at the last look."""
         self._torn = False
         self._unknown = 0
 
@@ -84,13 +88,16 @@ class TrajectoryReader:
         before = self.draft.notice
         if before in (None, BEING_WRITTEN, "file gone"):
             self.draft.notice = BEING_WRITTEN if self._torn else None
-        if keys == self._keys:
+        if keys == self._keys and self._odd == self._said:
             return self.draft.notice != before
         if keys[: len(self._keys)] != self._keys:
             self._restart("history rewritten, read again")
         for place in range(len(self._keys), len(events)):
             self._take(*events[place], place)
         self._keys = keys
+        problems = self.draft.problems
+        problems[:] = [*(one for one in problems if one not in self._said), *self._odd]
+        self._said = self._odd
         if not keys:
             raise NotYet(f"{self._path}: no events yet")
         self._sum_up()
@@ -135,6 +142,7 @@ class TrajectoryReader:
         if not self._lines:
             reading = self._file.read(salvage=not self._keys)
             self._torn = reading.cut
+            self._odd = [Problem(where, what) for where, what in reading.odd()]
             self.draft.changed_at = self._file.changed_at
             for item in reading.records(BARE):
                 yield from _flat(item)

@@ -80,14 +80,15 @@ def parts_of(event: Mapping[str, Any]) -> list[Part]:
         return [Part("summary", summary)] if isinstance(summary, str) and summary else []
     if is_call(event):
         return _call(event, str(action), body)
-    if event.get("observation") is not None and event["observation"] not in QUIET_OBSERVATIONS:
+    if event.get("observation") is not None and str(event["observation"]) not in QUIET_OBSERVATIONS:
         return _observed(event)
     return []
 
 
 def _call(event: Mapping[str, Any], action: str, body: Mapping[str, Any]) -> list[Part]:
     given = metadata(event).get("tool_call_id")
-    for choice in response(event).get("choices") or ():
+    choices = response(event).get("choices")
+    for choice in choices if isinstance(choices, list) else ():
         message = choice.get("message") if isinstance(choice, Mapping) else None
         if isinstance(message, Mapping):
             parts = split(message).parts

@@ -83,9 +83,9 @@ class SweReader(WholeReader):
             lane = draft.lane(f"attempt-{number + 1}", "branch")
             trajectory, history = _lists_of(item)
             mode, feeder = mode_of(trajectory, history), Feeder(lane, self.problem_span, self._count)
-            for record in history if mode == "history" else trajectory:
-                value = decode(record.data)
-                if isinstance(value, dict):
+            for index, record in enumerate(history if mode == "history" else trajectory):
+                value = self._object(record, index, f"attempt {number + 1}, record")
+                if value is not None:
                     feeder.feed(value, record, mode)
             lane.answered = True
         draft.provenance, draft.unknown = "partial", ("tool schemas", "what a history processor cut")
