@@ -59,10 +59,11 @@ def main() -> None:
             app.quiet()
             floor.quiet()
             for number in range(30, 30 + args.appends):
+                written = line(number)
                 app.mark()
                 began = time.perf_counter()
                 with log.open("a") as file:
-                    file.write(line(number))
+                    file.write(written)
                 assert app.wait_for(f"tool{number:04d}", 10) is not None, f"step {number} did not come"
                 ours.append(time.perf_counter() - began)
                 app.quiet(0.1)
@@ -72,11 +73,12 @@ def main() -> None:
                 assert floor.wait_for(f"ready-{number - 29}", 10) is not None
                 bare.append(time.perf_counter() - began)
                 floor.quiet(0.05)
+            first = 30 + args.appends
+            written = "".join(line(number) for number in range(first, first + 1000))
             app.mark()
             began = time.perf_counter()
-            first = 30 + args.appends
             with log.open("a") as file:
-                file.write("".join(line(number) for number in range(first, first + 1000)))
+                file.write(written)
             assert app.wait_for(f"tool{first + 999:04d}", 20) is not None
             burst = time.perf_counter() - began
         own, repaint = Figure(tuple(ours)), Figure(tuple(bare))

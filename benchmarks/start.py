@@ -1,20 +1,27 @@
 """T1, T2: from the command to the first paint and to real content, against a one-Static app of the same toolkit.
 
-    python -m benchmarks.start [--size MB] [--rounds 7]
+    python -m benchmarks.start [--size MB] [--rounds 7] [--against "mini-extra inspector"]
+
+`--against` is the command of another inspector of mini-swe-agent's trajectories; both open the same sample.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from benchmarks import inputs
 from benchmarks.common import Row, interleave, report
 from benchmarks.terminal import launch
 
+TRAJECTORY = Path(__file__).parent.parent / "sample_runs" / "mini-swe-agent" / "tides-v1.traj.json"
+SHOWN = "You are a helpful assistant that can interact"
+"""Words of its first message, which both show."""
 BARE = """
 from textual.app import App
 from textual.widgets import Static
@@ -29,6 +36,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--size", type=int, default=50, help="megabytes of the big log")
     asked.add_argument("--rounds", type=int, default=7)
+    asked.add_argument("--against", default="", metavar="COMMAND", help="another inspector, to which a file is added")
     args = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.json"
@@ -46,6 +54,9 @@ def main() -> None:
             "paint": lambda: launch([*app, str(small)], first, 45, 150, **home),
             "big": lambda: launch([*app, str(big)], "EXACT", 45, 150, **home),
         }
+        other = shlex.split(args.against)
+        for name, command in (("ours", app), ("other", other)) if other else ():
+            jobs[name] = partial(launch, [*command, str(TRAJECTORY)], SHOWN, 45, 150, **home)
         found = interleave(jobs, args.rounds)
         rows = [
             Row("one-Static app, first byte", found["bare.first"]),
@@ -58,6 +69,11 @@ def main() -> None:
             Row("small file, CPU", found["small.cpu"], found["bare.cpu"]),
             Row(f"{args.size} MB log, memory", found["big.peak.bytes"], found["small.peak.bytes"]),
         ]
+        if other:
+            rows += [
+                Row("another inspector, a trajectory's text", found["other.marker"]),
+                Row("ours, the same text", found["ours.marker"], found["other.marker"], 1.0),
+            ]
         print(report("T1, T2 start", rows))
 
 
