@@ -1,4 +1,5 @@
-"""Makes the samples of opencode in `opencode/`: a database with two sessions, and one of them as an export.
+"""Makes the samples of opencode: in `opencode/` a database with two sessions, and one of them as an export; in
+`opencode-storage/` the same sessions as older versions kept them, a file a session, a message and a part.
 
     python sample_runs/make_opencode.py [FOLDER]
 
@@ -9,12 +10,14 @@ the SQLite library is written over, so that the file made again is the same to t
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+PROJECT = "4f1c9d20b7a8e3556c0d"
 START = 1_777_000_000_000
 """24 April 2026, in milliseconds."""
 MODEL = {"providerID": "anthropic", "modelID": "claude-sonnet-4-5"}
@@ -85,6 +88,10 @@ class Store:
             (json.dumps({**json.loads(held), **data}), self.tick(), ident),
         )
 
+    def touch(self) -> None:
+        """All sessions were changed now."""
+        self.connection.execute("UPDATE session SET time_updated=?", (self.tick(),))
+
     # -- what a session is made of --------------------------------------------------------------------------------
 
     def user(self, session: str, text: str, **more: Any) -> str:
@@ -127,6 +134,81 @@ class Store:
         for position, item in enumerate(items):
             row = (session, item["content"], item["status"], "medium", position, self.now, self.now)
             self.connection.execute("INSERT INTO todo VALUES (?,?,?,?,?,?,?)", row)
+
+
+class Files(Store):
+    """Files of an older storage in the making: put in place of the one before, or (`in_place`) written over it, as
+    still older versions did. Ids are given as `Store` gives them."""
+
+    in_place = False
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(sqlite3.connect(":memory:"))  # nothing is kept in it
+        self.root = root
+        self.places: dict[str, Path] = {}
+        """Id -> its file."""
+
+    def write(self, path: Path, value: object) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(value, indent=2)
+        if self.in_place:
+            path.write_text(text, encoding="utf-8")
+            return
+        beside = path.with_name(f".oc-{path.name}.1.tmp")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+
+    def read(self, ident: str) -> Data:
+        value: Data = json.loads(self.places[ident].read_text(encoding="utf-8"))
+        return value
+
+    def session(self, title: str, parent: str | None = None) -> str:
+        ident, at = self.ident("ses"), self.tick()
+        above = {} if parent is None else {"parentID": parent}
+        self.places[ident] = self.root / "session" / PROJECT / f"{ident}.json"
+        self.write(self.places[ident], {
+            "id": ident, "version": "1.0.120", "projectID": PROJECT, "directory": "/srv/seeds", **above,
+            "title": title, "time": {"created": at, "updated": at},
+        })  # fmt: skip
+        return ident
+
+    def message(self, session: str, **data: Any) -> str:
+        ident, at = self.ident("msg"), self.tick()
+        self.places[ident] = self.root / "message" / session / f"{ident}.json"
+        self.write(self.places[ident], {"id": ident, "sessionID": session, "time": {"created": at}, **data})
+        return ident
+
+    def part(self, session: str, message: str, **data: Any) -> str:
+        ident = self.ident("prt")
+        self.tick()
+        self.places[ident] = self.root / "part" / message / f"{ident}.json"
+        self.write(self.places[ident], {"id": ident, "sessionID": session, "messageID": message, **data})
+        return ident
+
+    def update(self, table: str, ident: str, **data: Any) -> None:
+        self.write(self.places[ident], {**self.read(ident), **data})
+        self.tick()
+
+    def prune(self, part: str) -> None:
+        state = self.read(part)["state"]
+        state["time"]["compacted"] = self.tick()
+        self.update("part", part, state=state)
+
+    def todo(self, session: str, items: list[Data]) -> None:
+        listed = [{"id": str(place), "priority": "medium", **item} for place, item in enumerate(items)]
+        self.write(self.root / "todo" / f"{session}.json", listed)
+
+    def touch(self) -> None:
+        at = self.tick()
+        for ident in [one for one in self.places if one.startswith("ses_")]:
+            held = self.read(ident)
+            self.write(self.places[ident], {**held, "time": {**held["time"], "updated": at}})
+
+    def remove(self, ident: str) -> None:
+        """A message or part is taken back."""
+        self.places.pop(ident).unlink()
+        if ident.startswith("msg_"):
+            shutil.rmtree(self.root / "part" / ident, ignore_errors=True)
 
 
 def fill(store: Store) -> str:
@@ -179,7 +261,7 @@ def fill(store: Store) -> str:
     last = store.begin(main, on)
     store.part(main, last, type="text", text="Sorted by year.")
     store.end(last, HIDDEN + 300)
-    store.connection.execute("UPDATE session SET time_updated=?", (store.tick(),))
+    store.touch()
     return main
 
 
@@ -211,7 +293,10 @@ def make(folder: Path) -> list[Path]:
     with database.open("r+b") as file:
         file.seek(96)
         file.write((3_040_001).to_bytes(4, "big"))
-    return [database, exported]
+    storage = folder / "opencode-storage"
+    shutil.rmtree(storage, ignore_errors=True)
+    fill(Files(storage))
+    return [database, exported, *sorted(path for path in storage.rglob("*") if path.is_file())]
 
 
 if __name__ == "__main__":

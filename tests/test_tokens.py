@@ -20,6 +20,11 @@ from agentmem import tokens
         ("chars4", "", 0),
         ("chars4", "abcde", 2),
         ("chars4", "漢" * 8, 2),
+        ("quick", "", 0),
+        ("quick", "abcde", 2),
+        ("quick", "naïve — ☃", 3),
+        ("quick", "漢" * 8, 7),
+        ("quick", "abcd漢字かな한글", 6),
     ],
 )
 def test_the_count_is_as_written(name: str, text: str, count: int) -> None:
@@ -27,7 +32,7 @@ def test_the_count_is_as_written(name: str, text: str, count: int) -> None:
 
 
 def test_an_unknown_counter_names_those_that_there_are() -> None:
-    with pytest.raises(tokens.UnknownCounter, match="words, pieces5, chars4, o200k, claude"):
+    with pytest.raises(tokens.UnknownCounter, match="quick, words, pieces5, chars4, o200k, claude"):
         tokens.counter("bytes")
 
 

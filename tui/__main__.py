@@ -36,7 +36,7 @@ class Options:
     all: bool = False
     speed: float = 1.0
     folder: str | None = None
-    counter: str = "chars4"
+    counter: str = "quick"
     window: int | None = None
     bell: bool = False
     light: bool = False
@@ -83,7 +83,7 @@ def options(given: Sequence[str]) -> Options:
     else:
         parser.add_argument("path", nargs="*", metavar="PATH", help="files, folders, globs, a database")
         parser.add_argument("--all", action="store_true", help="all runs of known agents, not only this folder's")
-    parser.add_argument("--counter", default="chars4", metavar="NAME", help="token counter")
+    parser.add_argument("--counter", default="quick", metavar="NAME", help="token counter")
     parser.add_argument("--window", type=int, metavar="N", help="tokens of the model's window")
     parser.add_argument("--bell", action="store_true", help="ring on a new silent drop or cycle")
     parser.add_argument("--light", action="store_true", help="the light theme")
@@ -95,7 +95,7 @@ def options(given: Sequence[str]) -> Options:
         raise Refused(f"--window {asked.window} is not above zero")
     if not 0 <= asked.speed <= 1000:
         raise Refused(f"--speed {asked.speed} is not between 0 and 1000")
-    if asked.counter != "chars4":
+    if asked.counter != "quick":
         from agentmem.tokens import UnknownCounter, counter
 
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
@@ -20,9 +20,17 @@ from .messages import LifelineReady, Progress, RawReady, RunChanged, RunsChanged
 from .screens.run import RunScreen
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
     from agentmem.model import Run
 
     from .index import Index
+
+def _palette() -> type[Provider]:
+    from .screens.over.palette import PaletteCommands  # only who opens the palette needs it
+
+    return PaletteCommands
+
 
 RETRY_SECONDS = 5.0
 TICK_SECONDS = 1.0
@@ -33,6 +41,7 @@ class Inspector(App[None]):
     gives the source that follows it."""
 
     TITLE = "agentmem"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     CSS = """
     Screen { background: $background; color: $foreground; }
     ModalScreen { background: transparent; }
@@ -68,11 +77,15 @@ class Inspector(App[None]):
         return self.run_screen
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        yield from super().get_system_commands(screen)
+        from .screens.over.palette import KEPT
+
         if screen is self.run_screen:
             for command in (*COMMANDS, *PALETTE_ONLY):
                 if command.id not in ("quit", "open", "up", "down"):
-                    yield SystemCommand(command.palette, command.tooltip, partial(screen.run_action, command.id))
+                    told = f"{command.shown}: {command.tooltip}" if command.shown else command.tooltip
+                    yield SystemCommand(command.palette, told, partial(screen.run_action, command.id))
+        theirs = {command.title: command for command in super().get_system_commands(screen)}
+        yield from (theirs[title] for title in KEPT if title in theirs)
 
     def clock(self) -> float | None:
         """Seconds since the epoch; None where no clock is to be shown."""

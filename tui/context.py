@@ -78,6 +78,8 @@ class Context:
     runs: tuple[RunInfo, ...] = ()
     now: float | None = None
     """Seconds since the epoch when the screen last ticked; None in tests: no clock is shown."""
+    opened: set[tuple[object, ...]] = field(default_factory=set)
+    """Folds that the reader opened, by ident: the lost pane opens and closes them, `d` goes through the open ones."""
 
     def text_of(self, segment_id: int, lane: str | None = None) -> str | None:
         """Whole text of a segment if it has been fetched. Draw the head meanwhile."""

@@ -7,30 +7,38 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentmem.inspect.telling.fold import Fold, Streams, foldable, folds, loose, streams
+from agentmem.inspect.telling.marks import (
+    BOUNDARY,
+    CHANGED,
+    CYCLE,
+    DROPPED,
+    ERROR,
+    LEFT,
+    SILENT,
+    WAITING,
+    Numbers,
+    cut,
+    mark_of,
+    overlay,
+)
+from agentmem.inspect.telling.marks import GLYPHS as SIGNS
+
 if TYPE_CHECKING:
     from agentmem.inspect.telling.verdict import Verdict
-    from agentmem.model import Cycle, Drop, GoalStatus, Lane, Lifeline, Run, Step
+    from agentmem.model import Cycle, Drop, GoalStatus, Lane, Lifeline, Run, Step, Tokens
 
-SILENT, BOUNDARY, CYCLE, ERROR, CHANGED, DROPPED, WAITING = 64, 32, 16, 8, 4, 2, 1
-"""Bits of a step's marks; the higher is the worse, so the worst of many steps is the greatest."""
 GLYPHS: Mapping[int, tuple[str, str]] = {
-    SILENT: ("▲", "text-error"),
-    BOUNDARY: ("▼", "text-primary"),
-    CYCLE: ("↻", "text-warning"),
-    ERROR: ("✗", "text-error"),
-    CHANGED: ("~", "text-warning"),
-    DROPPED: ("−", "text-warning"),
-    WAITING: ("z", "label"),
-}
-"""bit -> (glyph, role), worst first."""
-WORDS: Mapping[int, str] = {
-    SILENT: "gone, nobody recorded it", BOUNDARY: "boundary", CYCLE: "in a cycle", ERROR: "failed call",
-    CHANGED: "shortened or changed", DROPPED: "dropped on record", WAITING: "waiting, not a loop",
+    bit: (SIGNS[bit], role) for bit, role in (
+        (SILENT, "text-error"), (BOUNDARY, "text-primary"), (CYCLE, "text-warning"), (ERROR, "text-error"),
+        (CHANGED, "text-warning"), (DROPPED, "text-warning"), (LEFT, "label"), (WAITING, "label"),
+    )
 }  # fmt: skip
+"""bit -> (glyph, role), worst first."""
 UNKNOWN = -1
 SHOWN_LIFELINES = 3
 FILLED_BELOW = 2_000
@@ -63,9 +71,20 @@ class LaneIndex:
     largest: tuple[int, int]
     """(tokens, n) of the largest prompt; (0, 0) if no size is known."""
     largest_trace: int
+    """Tokens of the largest trace on the scale of `sizes`, as far as the file tells its parts; likewise the state."""
     largest_state: int
+    scaled: bool
+    """Whether the parts of every prompt can be brought to the scale of `sizes`; else they are as counted."""
     jumps: Mapping[str, tuple[int, ...]]
-    """`error drop boundary cycle` -> n in order."""
+    """`error drop boundary cycle` -> n in order; of `drop` also apart `named` (what may not be folded, or a boundary's)
+    and without a silent loss `recorded` and `unrecorded`."""
+    streams: Streams
+    folds: tuple[Fold, ...]
+    """Losses that recur step after step, by their first step."""
+    single: tuple[int, ...]
+    """n of the steps that lost something which is in no fold, in order."""
+    losing: tuple[int, int]
+    """How many steps without a silent loss that lost something on record, and those where nobody recorded any of it."""
     alarms: tuple[Drop, ...]
     """Silent drops in order."""
     goals: tuple[tuple[int, GoalStatus], ...]
@@ -80,6 +99,15 @@ class LaneIndex:
     def size(self, n: int) -> int | None:
         value = self.sizes[n - 1]
         return None if value == UNKNOWN else value
+
+    def parts(self, n: int) -> Tokens:
+        """State, trace and fixed tokens on the scale of `size`; as counted where parts of the prompt are not in the
+        file."""
+        # The values are there by now; the first paint, which imports this module, does without them.
+        from agentmem.inspect.measure import scaled_to
+
+        tokens = self.steps[n - 1].tokens
+        return scaled_to(tokens, self.size(n)) or tokens
 
     def mask(self, n: int) -> int:
         return self.marks[n - 1]
@@ -100,9 +128,25 @@ class LaneIndex:
         place = bisect_right(self.goals, n, key=lambda entry: entry[0])
         return self.goals[place - 1][0] if place else n
 
-    def jump(self, kind: str, n: int, newer: bool, here: bool) -> int | None:
+    def fold_at(self, n: int, opened: Container[object] = ()) -> Fold | None:
+        """The closed fold that begins at n, if all that step n lost is in folds."""
+        if n in self.single:
+            return None
+        return next((fold for fold in self.folds if fold.first.n == n and fold.ident not in opened), None)
+
+    def places(self, kind: str, opened: Container[object] = ()) -> Sequence[int]:
+        """Where a jump of that kind leads, in order. A fold is one place, its first step, unless its ident is in
+        `opened`."""
+        if kind != "drop" or not self.folds:
+            return self.jumps.get(kind, ())
+        found = set(self.single)
+        for fold in self.folds:
+            found.update(fold.steps if fold.ident in opened else (fold.first.n,))
+        return sorted(found)
+
+    def jump(self, kind: str, n: int, newer: bool, here: bool, opened: Container[object] = ()) -> int | None:
         """The newest place of that kind before n (at n too if `here`), or the oldest after it."""
-        places = self.jumps.get(kind, ())
+        places = self.places(kind, opened)
         if newer:
             after = bisect_right(places, n)
             return places[after] if after < len(places) else None
@@ -136,27 +180,6 @@ class Index:
         return tuple(cycle for cycle in self.run.cycles if cycle.ended_at is None)
 
 
-def mark_of(step: Step) -> int:
-    """Marks that one step bears by itself."""
-    mask = 0
-    for drop in step.drops:
-        if drop.alarming:
-            mask |= SILENT
-        elif drop.cause in ("shortened", "summarised"):
-            mask |= CHANGED
-        elif step.boundary is None:
-            mask |= DROPPED
-    if step.boundary is not None and step.boundary.kind not in ("resume", "fork"):
-        mask |= BOUNDARY
-    if step.goal == "changed":
-        mask |= CHANGED
-    for attempt in step.attempts:
-        if attempt.outcome in ("error", "denied"):
-            mask |= ERROR
-            break
-    return mask
-
-
 def build(run: Run, previous: Index | None = None) -> Index:
     """The index of a run; what has not changed since `previous` is taken over (steps are compared by identity)."""
     from agentmem.inspect.telling.verdict import verdict
@@ -188,13 +211,19 @@ def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
 
 
 def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
+    # Not needed for the first paint, which would pay for the values.
+    from agentmem.inspect.measure import scaled_to
+
     same = 0 if old is None else _common(old.lane.steps, lane.steps)
     sizes: array[int] = array("q")
     base = bytearray()
-    kinds: dict[str, list[int]] = {"error": [], "drop": [], "boundary": []}
+    kinds: dict[str, list[int]] = {
+        "error": [], "drop": [], "boundary": [], "named": [], "recorded": [], "unrecorded": [],
+    }  # fmt: skip
     alarms: list[Drop] = []
     goals: list[tuple[int, GoalStatus]] = []
     trace = state = 0
+    whole = True
     if old is not None and same:
         sizes, base = old.sizes[:same], old.base[:same]
         for kind, places in kinds.items():
@@ -202,7 +231,7 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
             places.extend(before[: bisect_right(before, same)])
         alarms.extend(drop for drop in old.alarms if drop.n <= same)
         goals.extend(entry for entry in old.goals if entry[0] <= same)
-        trace, state = old.largest_trace, old.largest_state
+        trace, state, whole = old.largest_trace, old.largest_state, old.scaled
     ratio = _ratio(lane.steps, same)
     for n, step in enumerate(lane.steps[same:], same + 1):
         counted = step.tokens.prompt
@@ -214,8 +243,10 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
         else:
             # What was not reported is brought to the scale of what was, or it would look like a loss beside it.
             sizes.append(UNKNOWN if counted is None else counted if ratio is None else round(counted * ratio))
-        trace = max(trace, step.tokens.trace or 0)
-        state = max(state, step.tokens.state or 0)
+        parts = step.tokens if sizes[-1] == counted else scaled_to(step.tokens, None if sizes[-1] < 0 else sizes[-1])
+        whole = whole and (parts is not None or not counted)
+        parts = parts or step.tokens
+        trace, state = max(trace, parts.trace or 0), max(state, parts.state or 0)
         mask = mark_of(step)
         base.append(mask)
         if not goals or goals[-1][1] != step.goal:
@@ -224,28 +255,31 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
             kinds["error"].append(n)
         if step.drops:
             kinds["drop"].append(n)
-            alarms.extend(drop for drop in step.drops if drop.alarming)
+            loud = [drop for drop in step.drops if drop.alarming]
+            alarms.extend(loud)
+            if cut(step) or not all(map(foldable, step.drops)):
+                kinds["named"].append(n)
+            if not loud:
+                kinds["recorded" if any(drop.recorded for drop in step.drops) else "unrecorded"].append(n)
         if mask & BOUNDARY:
             kinds["boundary"].append(n)
     marks = bytearray(base)
-    letters: dict[int, str] = {}
-    numbered = _Numbers(lane.steps)
-    named = []
-    for cycle in run.cycles:
-        if cycle.lane == lane.id:
-            _overlay(cycle.steps, cycle.period, marks, letters, numbered)
-            named.append(numbered.n_of(cycle.warned_at) or 1)
-    for waiting in run.waiting:
-        if waiting.lane == lane.id:
-            _overlay(waiting.steps, 0, marks, letters, numbered)
+    numbers = Numbers(lane.steps)
+    letters = overlay(run, lane.id, marks, numbers)
+    named = [numbers.n_of(cycle.warned_at) or 1 for cycle in run.cycles if cycle.lane == lane.id]
     jumps = {kind: tuple(places) for kind, places in kinds.items()}
     jumps["cycle"] = tuple(sorted(set(named)))
     most = max(sizes, default=0)
     largest = (most, sizes.index(most) + 1) if most > 0 else (0, 0)
+    found = streams(lane.steps[same:], None if old is None else old.streams, same)
+    folded = folds(found)
+    single = tuple(sorted({*kinds["named"], *loose(found)}))
+    losing = len(kinds["recorded"]), len(kinds["unrecorded"])
     waits = int(bool(lane.steps) and lane.steps[-1].open)
     return LaneIndex(
-        lane, sizes, base, marks, letters, largest, trace, state, jumps, tuple(alarms), tuple(goals), waits
-    )
+        lane, sizes, base, marks, letters, largest, trace, state, whole, jumps, found, folded, single,
+        losing, tuple(alarms), tuple(goals), waits,
+    )  # fmt: skip
 
 
 def _ratio(steps: Sequence[Step], end: int) -> float | None:
@@ -255,33 +289,6 @@ def _ratio(steps: Sequence[Step], end: int) -> float | None:
         if step.usage is not None and step.usage.prompt is not None and counted:
             return step.usage.prompt / counted
     return None
-
-
-class _Numbers:
-    """Step numbers as the file gives them -> n."""
-
-    def __init__(self, steps: tuple[Step, ...]) -> None:
-        self._steps = steps
-
-    def n_of(self, number: int) -> int | None:
-        steps = self._steps
-        if 0 < number <= len(steps) and steps[number - 1].number == number:
-            return number
-        place = bisect_left(steps, number, key=lambda step: step.number)
-        return place + 1 if place < len(steps) and steps[place].number == number else None
-
-
-def _overlay(
-    steps: Sequence[int], period: int, marks: bytearray, letters: dict[int, str], numbers: _Numbers
-) -> None:  # fmt: skip
-    """Mark the steps of a cycle, or with no period those of a wait."""
-    for order, number in enumerate(steps):
-        n = numbers.n_of(number)
-        if n is None:
-            continue
-        marks[n - 1] |= CYCLE if period else WAITING
-        if period:
-            letters[n] = "ABCDEF"[order % period] if period <= 6 else ""
 
 
 def _common(old: tuple[Step, ...], new: tuple[Step, ...]) -> int:

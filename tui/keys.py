@@ -64,7 +64,7 @@ COMMANDS: tuple[Command, ...] = (
     _c("page_down", "pagedown", "PgDn", "page down", "A page down in the pane.", "move"),
     _c("error", "x", "x", "error", "The newest failed call at or before the cursor; again: the one before.", "jump", 2),
     _c("error_newer", "X", "X", "error", "The next failed call.", "jump"),
-    _c("drop", "d", "d", "drop", "The newest step that lost something; again: the one before.", "jump", 3),
+    _c("drop", "d", "d", "drop", "The newest loss, a row of alike ones as one; again: the one before.", "jump", 3),
     _c("drop_newer", "D", "D", "drop", "The next step that lost something.", "jump"),
     _c("boundary", "b", "b", "boundary", "The newest compaction, trim or rewrite; again: the one before.", "jump", 4),
     _c("boundary_newer", "B", "B", "boundary", "The next compaction, trim or rewrite.", "jump"),
@@ -102,6 +102,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 PALETTE_ONLY: tuple[Command, ...] = (
     _c("problems", "", "", "problems", "What could not be read, and where.", "run"),
+    _c("doubts", "", "", "calls in doubt", "Guarded calls of which nobody knows whether they happened.", "run"),
     _c("provenance", "", "", "provenance", "How much of what the model saw is in this file.", "look"),
 )
 """Commands without a key: reached by a click or the palette."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentmem.cli import main
+from agentmem.formats.source import NotYet
 from agentmem.inspect.open import open_run
 from tests.cases.written import (
     Message,
@@ -39,7 +42,12 @@ def test_a_folder_with_damaged_checkpoints_lists_all_of_them_each_with_its_damag
     rows = {Path(row["path"]).name: row for row in json.loads(capsys.readouterr().out)["runs"]}
     assert set(rows) == {"a.json", "b.json", "c.json", "d.json"}
     assert rows["a.json"]["problem"] and "empty" in rows["a.json"]["problem"]
-    assert rows["c.json"]["problem"] is None
+    assert [rows[name]["problem"] for name in ("b.json", "c.json", "d.json")] == [
+        "trailing junk at byte 53: first value used", None, "truncated at byte 60",
+    ]  # fmt: skip
+    assert main(["show", str(tmp_path), "--no-history"]) == 0
+    listed = capsys.readouterr().out
+    assert "truncated at byte 60" in listed and "trailing junk at byte 53" in listed
     assert main(["show", str(tmp_path / "d.json"), "--no-history"]) == 2
     assert "half written or cut" in capsys.readouterr().err
     whole = open_run(str(tmp_path / "c.json")).run
@@ -139,3 +147,61 @@ def test_a_step_that_goes_backwards_is_shown_and_nothing_is_lost(tmp_path: Path)
         f'{{"row":{n}}}' for n in (1, 2, 3, 4)
     }
     assert main(["show", str(log(tmp_path / "x.jsonl", [request([user("a")], said("b"))])), "--no-history"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "badge"),
+    [
+        (lambda data: data[: len(data) // 2], "truncated at byte {half}"),
+        (lambda data: data + b"\0" * 40 + b"\n", None),
+        (lambda data: data.replace(b"ship", b"sh\0\0p", 1), "2 NUL bytes at byte {place}"),
+    ],
+    ids=["cut", "NUL bytes behind it", "NUL bytes inside"],
+)
+@pytest.mark.parametrize("size", [10, 30_000])
+def test_a_row_of_the_list_says_what_is_wrong_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[bytes], bytes], badge: str | None, size: int
+) -> None:
+    body = {"step": 2, "goal": GOAL, "messages": [user(GOAL), said("x" * size), user("go on"), said("y" * 20)]}
+    path = save(tmp_path / "a.json", body)
+    save(tmp_path / "b.json", body)
+    data = path.read_bytes()
+    path.write_bytes(spoil(data))
+    assert main(["show", str(tmp_path), "--json", "--no-history"]) == 0
+    rows = {Path(row["path"]).name: row["problem"] for row in json.loads(capsys.readouterr().out)["runs"]}
+    wanted = badge and badge.format(half=len(data) // 2, place=data.index(b"ship") + 2)
+    assert rows == {"a.json": wanted, "b.json": None}
+
+
+def test_the_end_of_a_long_file_is_looked_at_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = {"step": 2, "messages": [user(GOAL), said("x" * 300_000)]}
+    path = save(tmp_path / "a.json", body)
+    save(tmp_path / "b.json", body)
+    path.write_bytes(path.read_bytes()[:200_000])
+    assert main(["show", str(tmp_path), "--json", "--no-history"]) == 0
+    rows = {Path(row["path"]).name: row["problem"] for row in json.loads(capsys.readouterr().out)["runs"]}
+    assert rows == {"a.json": "truncated at byte 200000", "b.json": None}
+
+
+def test_of_a_checkpoint_that_stays_cut_the_whole_messages_are_shown_and_what_is_wrong_is_said(tmp_path: Path) -> None:
+    body = {"step": 3, "messages": [user(GOAL), said("one"), user("go on"), said("two"), user("more"), said("three")]}
+    path = save(tmp_path / "run.json", body)
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index(b"three") + 2])
+    with pytest.raises(NotYet):
+        open_run(str(path))  # it may be in the middle of a write
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    source = open_run(str(path))
+    assert [step.replies[0].head for step in each(source.run)] == ["one", "two"]
+    assert [problem.what for problem in source.run.problems] == ["half written or cut; 5 whole records read"]
+    path.write_bytes(data)
+    assert source.refresh()
+    assert [step.replies[0].head for step in each(source.run)] == ["one", "two", "three"] and not source.run.problems
+
+
+@pytest.mark.parametrize("size", [12, 13, 14])
+def test_a_file_that_ends_in_the_middle_of_a_word_is_said_to_be_cut(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(b'{"messages":true}'[:size])
+    with pytest.raises(NotYet, match="half written or cut"):
+        open_run(str(path))

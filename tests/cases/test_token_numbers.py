@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from agentmem.cli import main
 from agentmem.inspect.open import open_run
+from agentmem.inspect.telling.explain import explain_piece, not_sent_again
 from tests.cases.written import (
     Message,
     call,
@@ -154,6 +156,42 @@ def test_ciphertext_and_signatures_are_no_text_and_cost_nothing_that_we_claim_to
     assert ("thinking" in kinds) == (shape != "unheard of")
 
 
+def gemini(path: Path) -> Path:
+    """A chat in which the model thinks before each of two answers; Gemini CLI sends thoughts once and never again."""
+    thought = {"subject": "Counting", "description": "the meters of Izmir"}
+    lines: list[Message] = [
+        {"sessionId": "s1", "projectHash": "p", "startTime": "2026-04-13T17:06:00Z", "kind": "main"},
+        {"id": "u1", "timestamp": "2026-04-13T17:06:01Z", "type": "user", "content": "count them"},
+        {"id": "g1", "timestamp": "2026-04-13T17:06:02Z", "type": "gemini", "content": "forty", "thoughts": [thought]},
+        {"id": "u2", "timestamp": "2026-04-13T17:06:03Z", "type": "user", "content": "again"},
+        {"id": "g2", "timestamp": "2026-04-13T17:06:04Z", "type": "gemini", "content": "forty-one",
+         "thoughts": [thought]},
+    ]  # fmt: skip
+    return log(path, lines)
+
+
+def test_thinking_that_no_later_call_was_sent_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = gemini(tmp_path / "session-2026-04-13T17-06-s1.jsonl")
+    for step, known in ((1, True), (2, False)):
+        assert main(["show", str(path), "--step", str(step), "--no-history"]) == 0
+        assert ("thinking, not re-sent" in capsys.readouterr().out) == known, "of the last answer it is not known"
+        assert main(["show", str(path), "--step", str(step), "--json", "--no-history"]) == 0
+        (shown,) = json.loads(capsys.readouterr().out)["steps"]
+        assert {one["kind"]: one["not_sent_again"] for one in shown["replies"]} == {
+            "thinking": known, "assistant": False,
+        }  # fmt: skip
+    run = open_run(str(path)).run
+    thinking = next(one for one in run.main.steps[0].replies if one.kind == "thinking")
+    assert any("not re-sent" in line for line in explain_piece(run, run.main.steps[0], thinking))
+
+
+def test_thinking_that_stands_in_the_next_request_is_not_marked(tmp_path: Path) -> None:
+    answer = {"role": "assistant", "content": [REASONING["anthropic"], {"type": "text", "text": "yes"}]}
+    run = open_file(tmp_path / "run.json", [user("is it?"), answer, user("sure?"), said("yes")]).run
+    first = run.main.steps[0]
+    assert not any(not_sent_again(run.main.steps, first, one) for one in first.replies)
+
+
 def test_reported_reasoning_tokens_are_kept_apart(tmp_path: Path) -> None:
     usage: dict[str, Any] = {
         "prompt_tokens": 100, "completion_tokens": 50, "completion_tokens_details": {"reasoning_tokens": 40},
@@ -163,12 +201,17 @@ def test_reported_reasoning_tokens_are_kept_apart(tmp_path: Path) -> None:
     assert found is not None and (found.prompt, found.output, found.reasoning) == (100, 50, 40)
 
 
-def test_the_estimate_names_its_method_because_it_is_low_for_other_scripts(tmp_path: Path) -> None:
-    source = open_run(str(log(tmp_path / "calls.jsonl", [request([user("漢" * 160)], said("a"))])))
+@pytest.mark.parametrize(
+    ("character", "tokens"), [("a", 40), ("é", 40), ("漢", 127), ("の", 119), ("ネ", 119), ("한", 125), ("。", 127)]
+)
+def test_the_quick_estimate_goes_by_script_and_names_its_method(tmp_path: Path, character: str, tokens: int) -> None:
+    source = open_run(str(log(tmp_path / "calls.jsonl", [request([user(character * 160)], said("a"))])))
     (step,) = each(source.run)
-    assert source.run.counter == "chars4" and step.tokens.prompt == 40 and step.usage is None
-    words = open_run(str(tmp_path / "calls.jsonl"), counter="words")
-    assert words.run.counter == "words" and each(words.run)[0].tokens.prompt == 1
+    assert step.tokens.prompt == tokens and step.usage is None
+    assert source.run.counter == ("chars4" if tokens == 40 else "quick")
+    for name, count in (("chars4", 40), ("words", 1)):
+        other = open_run(str(tmp_path / "calls.jsonl"), counter=name).run
+        assert (other.counter, each(other)[0].tokens.prompt) == (name, count)
 
 
 @pytest.mark.parametrize(

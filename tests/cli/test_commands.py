@@ -103,6 +103,18 @@ def test_ledger_names_the_cycle_with_its_period_and_steps_and_not_the_polling(co
     assert [(wait["tool"], wait["steps"]) for wait in body["waiting"]] == [("wait", [10, 11, 12, 13])]
 
 
+def test_ledger_tells_a_circle_of_seven_once_with_its_members(command: Command, tmp_path: Path) -> None:
+    messages = [user("find the leak")]
+    for n in range(7 * 6):
+        messages += [call(f"c{n}", "read_file", path=f"f{n % 7}.py"), result(f"c{n}", f"text {n % 7}")]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps([*messages, said("no")]), encoding="utf-8")
+    (cycle,) = command.json("ledger", path)["cycles"]
+    assert (cycle["kind"], cycle["period"], cycle["count"], cycle["warned_at"]) == ("cycle", 7, 6, 15)
+    shown = command.text("ledger", path)
+    assert "steps 1 to 42 (42 steps)" in shown and 'G read_file {"path":"f6.py"}' in shown and shown.count("↻") == 1
+
+
 def test_lifeline_tells_where_a_text_stood(command: Command, demo: Path) -> None:
     body = command.json("lifeline", demo, "8443")
     assert body["present"] == [[8, 15]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from agentmem.checkpoint.recorder import record
 from agentmem.formats import Options, recognise
 from agentmem.formats.plain.own import OwnReader
 from agentmem.memory.state import State
+from tests.formats.agents.following import opened
 from tests.formats.helpers import call, heads, result, said, user
 
 
@@ -132,3 +134,60 @@ def test_attempts_that_the_author_gives_stand_for_calls_that_messages_do_not_hol
     run.save([user("x"), said("I look")], attempts=[given])
     (attempt,) = reader(tmp_path).draft.main.steps[0].calls
     assert (attempt.tool, attempt.arguments, attempt.outcome) == ("ls", '{"path":"."}', "error")
+
+
+def saved(folder: Path, steps: int = 5) -> Path:
+    """The ledger of a run of so many saves."""
+    messages: list[dict[str, Any]] = [user("fix it")]
+    with record("a", goal="fix it", folder=folder) as run:
+        for number in range(1, steps + 1):
+            messages += [call(f"c{number}", n=number), result(f"c{number}", f"out {number}")]
+            run.save(messages, state={"goal": "fix it", "port": 8000 + number})
+    return folder / "a.steps.jsonl"
+
+
+def after(ledger: Path, lines: list[bytes], tail: bytes = b"") -> tuple[list[int | None], list[str]]:
+    """(own numbers of the steps, what is wrong) with these lines in the ledger, written long ago."""
+    ledger.write_bytes(b"".join(line + b"\n" for line in lines) + tail)
+    os.utime(ledger, (1_700_000_000, 1_700_000_000))
+    draft = reader(ledger.parent).draft
+    return [step.own for step in draft.main.steps], [f"{one.where}: {one.what}" for one in draft.problems]
+
+
+def test_saves_that_stand_on_one_line_are_told_apart_by_their_checksums(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines()
+    assert after(ledger, [*lines[:2], lines[2] + lines[3], *lines[4:]]) == (
+        [1, 2, 3, 4, 5], ["line 3: 2 records on one line"],
+    )  # fmt: skip
+    half = lines[2][: len(lines[2]) // 2]
+    steps, wrong = after(ledger, [*lines[:3], half + lines[3], *lines[4:]])
+    assert steps == [1, 2, 3, 4, 5] and wrong == ["line 4: half a record, then 1 whole"]
+
+
+def test_a_save_that_is_there_twice_or_too_late_is_left_out_and_said(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines()
+    assert after(ledger, [*lines[:3], lines[2], *lines[3:]]) == (
+        [1, 2, 3, 4, 5], ["line 4: save 3 once more, left out"],
+    )  # fmt: skip
+    steps, wrong = after(ledger, [*lines[:2], lines[3], lines[2], *lines[4:]])
+    assert steps == [1, 2, 4, 5]
+    assert wrong == ["line 3: 1 saves are missing before it", "line 4: save 3 behind save 4, left out"]
+
+
+def test_a_mark_of_order_in_front_is_no_damage_and_a_torn_end_is_said(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines()
+    assert after(ledger, [b"\xef\xbb\xbf" + lines[0], *lines[1:]]) == ([1, 2, 3, 4, 5], [])
+    steps, wrong = after(ledger, lines[:3], lines[3][:50])
+    assert steps == [1, 2, 3] and wrong == ["line 4: half a record at the end, 50 bytes"]
+
+
+def test_a_run_that_is_kept_as_differences_is_put_together_and_loses_nothing(tmp_path: Path) -> None:
+    ledger = saved(tmp_path, 120)
+    whole = opened(ledger.with_name("a.json"))
+    steps = [step for step in whole.run.main.steps if not step.open]
+    assert len(steps) == 120 and not any(step.drops for step in steps)
+    assert [len(step.prompt) for step in steps] == [2 * number + 1 for number in range(120)]
+    assert ledger.stat().st_size < 10 * ledger.with_name("a.json").stat().st_size

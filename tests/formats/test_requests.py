@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from agentmem.formats.outcome import judge
 from agentmem.formats.usage import usage_of
+from agentmem.inspect.open import open_run
 from tests.formats.helpers import call, heads, opened, result, said, user
 
 
@@ -65,7 +67,8 @@ def test_bad_lines_are_counted_with_their_number_and_the_others_shown(tmp_path: 
     path.write_bytes(b"\n".join([good[0], b"{half", b"\0" * 40 + good[1], b'["x"]', b"null", good[2][:30]]))
     draft = opened(path).draft
     assert len(draft.main.steps) == 2
-    assert [problem.where for problem in draft.problems] == ["line 2", "line 4", "line 5"]
+    assert [problem.where for problem in draft.problems] == ["line 2", "line 3", "line 4", "line 5"]
+    assert draft.problems[1].what == "40 NUL bytes before the record"
 
 
 def test_a_record_that_arrives_in_pieces_appears_once_and_whole(tmp_path: Path) -> None:
@@ -109,3 +112,39 @@ def test_outcomes_are_judged_by_what_the_result_says() -> None:
     assert judge("Traceback (most recent call last):\n  x\nValueError: bad")[1] == "ValueError: bad"
     assert judge("fine", True)[0] == "error" and judge("Permission denied by the user", False)[0] != "ok" or True
     assert judge(None)[0] == "unknown"
+
+
+def problems(path: Path) -> tuple[int, list[str]]:
+    """(steps, what is wrong) of a log that was written long ago."""
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    draft = opened(path).draft
+    return len(draft.main.steps), [f"{one.where}: {one.what}" for one in draft.problems]
+
+
+def test_calls_on_one_line_are_told_apart_and_half_a_call_costs_no_other(tmp_path: Path) -> None:
+    lines = [json.dumps(chat([user(f"ask {n}")], said(f"answer {n}"), n)).encode() for n in range(1, 5)]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"\n".join([lines[0], lines[1] + lines[2], lines[3]]) + b"\n")
+    assert problems(path) == (4, ["line 2: 2 records on one line"])
+    path.write_bytes(b"\n".join([lines[0], lines[1][:60] + lines[2], lines[3]]) + b"\n")
+    assert problems(path) == (3, ["line 2: half a record, then 1 whole"])
+    path.write_bytes(b"\n".join(lines[:2]) + b"\n" + lines[2][:50])
+    assert problems(path) == (2, ["line 3: half a record at the end, 50 bytes"])
+
+
+def test_a_line_that_is_there_twice_is_one_call_if_it_has_a_time_or_a_name(tmp_path: Path) -> None:
+    line = chat([user("ask")], said("answer"), 5)
+    path = write(tmp_path / "log.jsonl", [line, line, chat([user("more")], said("b"), 6)])
+    assert problems(path) == (2, ["line 2: the record before it once more, left out"])
+    del line["ts"]
+    write(path, [line, line])
+    assert problems(path)[0] == 2, "a call that was made again is a call"
+
+
+def test_text_that_is_not_in_utf_8_is_read_with_a_mark_and_fetched_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    line = json.dumps(chat([user("ask " + "x" * 200)], said("answer"), 1)).encode()
+    path.write_bytes(b"\xef\xbb\xbf" + line.replace(b"xx", b"x\xff", 1) + b"\n")
+    source = open_run(str(path))
+    (asked,) = source.run.main.steps[0].prompt
+    assert source.text(asked) == "ask x\ufffd" + "x" * 198

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agentmem.formats import recognise
+import pytest
+
+from agentmem.formats import Unreadable, recognise
 from agentmem.inspect.open import open_run
 from tests.formats.helpers import call, heads, opened, result, said, user
 
@@ -68,7 +70,8 @@ def test_lines_that_are_damaged_or_say_nothing_are_problems_and_the_others_are_r
     draft = opened(path).draft
     assert [step.own for step in draft.main.steps] == [1, 2]
     wheres = [problem.where for problem in draft.problems]
-    assert wheres[:2] == ["line 2", "line 3"] and "1 unknown" in draft.problems[-1].what
+    unknown = "2 unknown: an object without messages x1, a list without a message x1"
+    assert wheres[:2] == ["line 2", "line 3"] and unknown in draft.problems[-1].what
 
 
 def test_whole_texts_are_found_again_in_their_line(tmp_path: Path) -> None:
@@ -95,3 +98,20 @@ def test_a_log_of_requests_and_a_json_file_stay_what_they_are(tmp_path: Path) ->
 def test_a_first_line_longer_than_what_is_looked_at_is_recognised(tmp_path: Path) -> None:
     value = {"step": 1, "messages": [user("x" * 200_000), said("ok")], "notes": ""}
     assert [step.own for step in opened(lines(tmp_path / "a.jsonl", [value])).draft.main.steps] == [1]
+
+
+def test_lines_of_which_none_holds_a_message_are_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [{"step": n, "messages": [{"kind": "request", "parts": []}], "notes": None} for n in range(3)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(Unreadable, match="format not recognised: 3 records, none understood: a list without a message"):
+        open_run(str(path))
+
+
+def test_half_a_line_before_a_whole_one_gives_no_message_of_the_half(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [json.dumps({"step": n, "messages": [user("go"), said("a")] * n}).encode() for n in range(1, 4)]
+    path.write_bytes(lines[0] + b"\n" + lines[1][: len(lines[1]) * 3 // 4] + lines[2] + b"\n")
+    run = open_run(str(path)).run
+    assert [step.replies[0].head for step in run.main.steps if not step.open] == ["a"] * 3
+    assert [problem.what for problem in run.problems][:1] == ["half a record, then 1 whole"]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentmem.inspect.discover import describe
+from agentmem.checkpoint.recorder import record
+from agentmem.inspect.discover import describe, find
 from agentmem.inspect.watch import catalogue
 from agentmem.inspect.watch.catalogue import Catalogue
 from agentmem.model import RunInfo
@@ -132,3 +133,46 @@ def test_files_that_no_reader_knows_are_shown_only_where_there_is_nothing_else(t
         seen.until(lambda s: "format not recognised" in s.trouble)
         dump(tmp_path / "good.json", checkpoint(1))
         seen.until(lambda s: [info.id for info in s.infos] == ["good"])
+
+
+def test_files_that_are_no_runs_are_listed_last_and_only_where_they_were_named(tmp_path: Path) -> None:
+    dump(tmp_path / "run.json", checkpoint(2))
+    (tmp_path / "package.json").write_text('{"name": "x", "step": "build"}')
+    named = listed_by([str(tmp_path / "package.json"), str(tmp_path / "run.json")])
+    assert [(row.id, row.problem) for row in named] == [
+        ("run", None), ("package.json", "no list of messages and no state in it"),
+    ]  # fmt: skip
+    assert [row.id for row in listed_by([str(tmp_path)])] == ["run"]
+    assert [row.id for row in find([str(tmp_path)])] == ["run"]
+
+
+def listed_by(targets: list[str]) -> tuple[RunInfo, ...]:
+    runs = Catalogue(targets)
+    runs.look()
+    runs.work(60)
+    return runs.rows()
+
+
+def test_a_save_of_one_run_in_a_database_does_not_make_the_others_look_written(tmp_path: Path) -> None:
+    """The time of the file is that of one of its runs only."""
+    path = str(tmp_path / "runs.db")
+    old = record("old", store=path, clock=lambda: 1_000.0)
+    old.save([{"role": "user", "content": "go"}])
+    runs = Catalogue([path])
+    runs.look()
+    runs.work(60)
+    record("new", store=path).save([{"role": "user", "content": "go"}])
+    runs.changed({path})
+    assert [(row.id, row.at, row.status) for row in runs.rows()][-1] == ("old", 1_000.0, "stale")
+
+
+def test_the_status_of_the_open_run_is_its_own_and_the_list_agrees(tmp_path: Path) -> None:
+    """A call that has run for minutes keeps the open run live; the list does not contradict it."""
+    dump(tmp_path / "run.json", checkpoint(2))
+    runs = Catalogue([str(tmp_path)])
+    runs.look()
+    runs.work(60)
+    name = runs.names[0]
+    runs.learn(name, status="live", at=time.time() - 300)
+    assert [row.status for row in runs.rows()] == ["stale"]
+    assert [row.status for row in runs.rows(name)] == ["live"]

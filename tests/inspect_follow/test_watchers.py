@@ -148,6 +148,22 @@ def test_the_poll_looks_at_the_first_files_in_every_round_and_at_all_in_turn(
     assert first | rest == set(paths) and not first & rest
 
 
+def test_a_log_that_grows_is_looked_at_between_the_rounds_while_it_does(tmp_path: Path) -> None:
+    poll = Poll()
+    log, other = tmp_path / "log.jsonl", tmp_path / "other.json"
+    for path in (log, other):
+        path.write_text("{}\n")
+    poll.watch([str(log), str(other)])
+    poll.eager = str(log)
+    assert poll.round(100.0) == set() and poll.wait(100.01) > follow.EAGER_POLL
+    log.write_text("{}\n{}\n")
+    assert poll.round(102.0) == {str(log)} and poll.wait(102.0) < 2 * follow.EAGER_POLL
+    for path in (log, other):
+        path.write_text("{}\n" * 3)
+    assert poll.round(102.02) == {str(log)}
+    assert poll.round(102.2) == {str(other)}
+
+
 def test_the_poll_slows_down_when_nothing_moves_and_is_fast_again_when_it_does(tmp_path: Path) -> None:
     poll = Poll()
     path = tmp_path / "a.json"

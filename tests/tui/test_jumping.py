@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.builders import story
+from tests.tui.panes.builders import sliding_run
 from tests.tui.seen import inspecting
+from tests.tui.sources import RunChanged
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,26 @@ async def test_a_jump_that_finds_nothing_says_so_and_stays() -> None:
         await seen.press("x")
         await seen.until("No failed call before step 4.")
         assert "4/4" in seen.header
+
+
+async def test_d_takes_a_window_that_slides_as_one_place_until_it_is_opened() -> None:
+    """You should see the first of its steps, then the loss before it; once the row is open, each step."""
+    async with inspecting(sliding_run(60, since=20, alarm=9)) as seen:
+        await seen.press("d")
+        assert " 20/60 " in seen.header
+        await seen.until("The first of steps 20-60, which lost alike: 82 pieces, 2 a step.")
+        await seen.press("d")
+        assert " 9/60 " in seen.header
+        await seen.press("D")
+        assert " 20/60 " in seen.header
+        await seen.press("D")
+        await seen.until("No step that lost something after step 20.")
+        await seen.press("3", "enter")
+        await seen.until("read file41.py and 1 more")
+        await seen.press("D", "D")
+        assert " 22/60 " in seen.header
+        await seen.press("escape", "d")
+        assert " 20/60 " in seen.header
 
 
 async def test_why_leads_back_in_three_presses() -> None:
@@ -88,3 +110,28 @@ async def test_a_found_text_can_be_pinned() -> None:
         await seen.press("enter", "p")
         await seen.until("Pinned: pytest")
         assert any(row.startswith(" pytest ") for row in seen.rows[5:9])
+
+
+async def test_a_toast_goes_with_the_place_that_it_spoke_of_and_not_with_the_run() -> None:
+    """You should see `why, 1 of 3` until the cursor moves; what was said while following stays when a step comes."""
+    async with inspecting(story()) as seen:
+        await seen.press("w")
+        await seen.until("why, 1 of 3")
+        await seen.press("left")
+        await seen.until_gone("why, 1 of 3")
+        await seen.press("w")
+        await seen.until("why, 1 of 1")
+        await seen.press("2", "down")
+        await seen.until_gone("why, 1 of 1")
+    async with inspecting(story(4)) as seen:
+        await seen.press("x")
+        await seen.until("No failed call before step 4.")
+        await seen.play(RunChanged(story(5)), until=" 5/5 ")
+        assert "No failed call before step 4." in seen.text
+
+
+async def test_a_step_that_is_not_there_is_said_beside_the_nearest() -> None:
+    """You should see the sentence although the cursor has moved to the nearest step."""
+    async with inspecting(story()) as seen:
+        await seen.press("g", *"99", "enter")
+        await seen.until("No step 99 here; this is 31.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rich.cells import cell_len
 
+from agentmem.model import Begun
 from tests.tui.builders import story
 from tests.tui.seen import inspecting
 from tui.keys import COMMANDS, PALETTE_ONLY, PANE_IDS, bindings, problems
@@ -110,3 +113,26 @@ async def test_q_quits() -> None:
     async with inspecting(story()) as seen:
         await seen.press("q")
         assert not seen.app.is_running or seen.app._exit
+
+
+async def test_the_palette_shows_our_commands_first_and_of_the_toolkit_only_useful_ones() -> None:
+    """You should see a step back at the top, with its key, and theme, screenshot and quit at the end."""
+    async with inspecting(story()) as seen:
+        titles = [found.title for found in seen.app.get_system_commands(seen.app.run_screen)]
+        assert titles[0] == "older" and titles[-3:] == ["Theme", "Screenshot", "Quit"]
+        await seen.press("ctrl+p")
+        await seen.until("← h: One step back")
+        assert "Theme" not in seen.text and "Maximize" not in seen.text
+        await seen.press(*"nobody knows")
+        await seen.until("Guarded calls of which nobody knows")
+
+
+async def test_a_call_in_doubt_is_said_and_told_whole() -> None:
+    """You should see it in the first two rows, and on a sheet its arguments, its key and what to do."""
+    call = Begun("main", 31, "send_mail", '{"to":"ann"}', "am_17", 1, 1_790_000_000.0, True)
+    async with inspecting(replace(story(), begun=(call,))) as seen:
+        assert " ?1 " in seen.header and "? 1 call in doubt: send_mail at step 31, key am_17" in seen.rows[1]
+        assert "w why" not in seen.rows[1]
+        await seen.pilot.click("#verdict", offset=(10, 0))
+        await seen.said("send_mail at step 31, begun 2026-09-21T14:13:20Z, attempt 1, key am_17:")
+        await seen.said("run.guard.happened(KEY, result)")

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agentmem.model import Run
+from agentmem.model import Begun, Problem, Run
 from tests.tui.builders import many, story
 from tests.tui.seen import inspecting
 from tui.context import Context, View
 from tui.index import build
-from tui.screens.layout import layout
+from tui.screens.layout import layout, small_text
 from tui.widgets.header import header_line
+from tui.widgets.timeline import timeline_lines
 
 
 def view_of(run: Run, n: int | None = None) -> View:
@@ -85,10 +86,57 @@ def test_the_header_drops_by_rank() -> None:
     assert "31/31" in shown[80] and " ▲1 " in shown[80] and "64%" in shown[80]
 
 
-def test_trouble_stands_in_place_of_the_name() -> None:
+def test_trouble_stands_beside_the_name() -> None:
     run = replace(STORY, notice="being written, last good 2 s ago")
     assert "! being written, last good 2 s ago" in header_line(view_of(run), 120).plain
-    assert "! being written, last g…" in header_line(view_of(run), 80).plain
+    assert "fix-parser ! being written, last g…" in header_line(view_of(run), 80).plain
+
+
+@given(st.integers(60, 260), st.booleans(), st.booleans(), st.integers(1, 31))
+def test_the_runs_name_is_the_last_thing_to_go(width: int, trouble: bool, doubt: bool, n: int) -> None:
+    """However much there is to say, the name stands there, cut to no less than six cells."""
+    run = replace(STORY, id="a-run-with-a-long-name", begun=(BEGUN,) if doubt else (),
+                  notice="not readable: half written or cut, last good version step 31" if trouble else None,
+                  problems=(Problem("line 3", "damaged"),) * 12)  # fmt: skip
+    line = header_line(view_of(run, n), width)
+    assert "a-run" in line.plain and cell_len(line.plain) == width
+    assert (" ?1 " in line.plain or "? 1 in doubt" in line.plain) is doubt
+
+
+@pytest.mark.parametrize(("notice", "word"), [("not readable: no JSON", "UNREADABLE"), ("file gone", "GONE")])
+def test_what_cannot_be_read_is_not_called_live(notice: str, word: str) -> None:
+    line = header_line(view_of(replace(STORY, notice=notice)), 120).plain
+    assert f" ! {word} " in line and "LIVE" not in line and "not readable" not in line and "file gone" not in line
+
+
+def test_live_fades_to_quiet_and_the_guess_that_the_model_works_is_taken_back() -> None:
+    steps = tuple(replace(step, at=1000.0 + 5 * step.n) for step in STORY.main.steps)
+    run = replace(STORY, lanes=(replace(STORY.main, steps=steps),), changed_at=1155.0, pending=("model", 1155.0))
+    shown = [header_line(at_time(run, now), 120).plain for now in (1157.0, 1189.0)]
+    assert "● LIVE" in shown[0] and "model 2s" in shown[0]
+    assert "● QUIET 34s" in shown[1] and "model" not in shown[1] and "LIVE" not in shown[1]
+    waits = header_line(at_time(replace(run, pending=("pytest", 1150.0)), 1189.0), 120).plain
+    assert "● QUIET 34s" in waits and "pytest 39s" in waits
+    paused = header_line(at_time(run, 1189.0, n=4), 120).plain
+    assert "○ PAUSED +27" in paused and "quiet 34s" in paused
+
+
+def at_time(run: Run, now: float, n: int | None = None) -> View:
+    view = view_of(run, n)
+    return replace(view, context=replace(view.context, now=now))
+
+
+@pytest.mark.parametrize(("width", "words"), [(59, "59 x 14"), (40, "this is 40x14"), (14, "60x15"), (5, "60x15")])
+def test_the_line_that_says_what_size_is_needed_is_not_cut(width: int, words: str) -> None:
+    said = small_text(width, 14)
+    assert words in said and len(said) <= max(5, width - 4)
+
+
+@pytest.mark.parametrize(("width", "words"), [(80, " max ≈26.9k @15"), (100, " max ≈26.9k at 15")])
+def test_the_figure_of_the_timeline_says_that_it_is_the_largest(width: int, words: str) -> None:
+    view = view_of(STORY)
+    view = replace(view, context=replace(view.context, width=width))
+    assert timeline_lines(view, width, 1)[0].plain.startswith(words)
 
 
 def test_figures_are_estimated_counted_or_reported() -> None:
@@ -132,3 +180,4 @@ async def test_clicks_work_on_tabs_footer_and_rows() -> None:
 
 
 STORY = story()
+BEGUN = Begun("main", 31, "send_mail", "{}", "am_17", 1, 1_790_000_000.0, True)

@@ -40,6 +40,8 @@ class RunBase(Screen[None]):
         """Names of the runs in the order in which they became known: where the keys for the other run go round."""
         self.trouble = ""
         self.progress: tuple[int, int] | None = None
+        self._said_at: int | None = None
+        """`Reader.moves` when the toast came that may still be there."""
 
     @property
     def inspector(self) -> Inspector:
@@ -59,7 +61,15 @@ class RunBase(Screen[None]):
         """A toast; plain text."""
         if sentence:
             self.app.clear_notifications()
+            self._said_at = self.reader.moves
             self.app.notify(text(sentence), severity="warning" if severe else "information", markup=False, timeout=6)
+
+    def hush(self, row: bool = False) -> None:
+        """Take a toast away once the reader has gone on, to another step or (`row`) to another row: it spoke of the
+        place where it came."""
+        if self._said_at is not None and (row or self._said_at != self.reader.moves):
+            self._said_at = None
+            self.app.clear_notifications()
 
     def context(self) -> Context:
         """The panes' value beside run and cursor, as things stand."""
@@ -68,6 +78,7 @@ class RunBase(Screen[None]):
         return Context(
             self.reader.index, self.app.size.width, self.app.size.height, self.changes, self.reader.base, self.pins,
             lines, self.texts, self.reader.lane, self.runs, self.inspector.clock(),
+            self.reader.opened,
         )  # fmt: skip
 
     def view(self, context: Context) -> View:

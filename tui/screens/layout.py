@@ -36,4 +36,8 @@ def layout(width: int, height: int, alone: bool = False) -> Layout:
 
 
 def small_text(width: int, height: int) -> str:
-    return f"agentmem needs {SMALLEST[0]} x {SMALLEST[1]}; this terminal is {width} x {height}"
+    """One line that says what size is needed, in the words that there is room for."""
+    needed, there = f"{SMALLEST[0]}x{SMALLEST[1]}", f"{width}x{height}"
+    words = (f"agentmem needs {SMALLEST[0]} x {SMALLEST[1]}; this terminal is {width} x {height}",
+             f"agentmem needs {needed}; this is {there}", f"needs {needed}", needed)  # fmt: skip
+    return next((one for one in words if len(one) + 4 <= width), needed)

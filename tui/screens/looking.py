@@ -211,6 +211,16 @@ class Looking(RunBase):
         rows += [f"gap after step {gap.after}: {gap.missing} missing. {gap.why}" for gap in run.gaps]
         self.app.push_screen(TextSheet("problems", "\n".join(row for row in rows if row) or "None."))
 
+    def action_doubts(self) -> None:
+        from agentmem.inspect.telling.pulse import begun_line
+
+        from .over.sheet import DOUBT, TextSheet
+
+        run = self.reader.run
+        if run is not None:
+            rows = [begun_line(call) for call in run.doubts]
+            self.app.push_screen(TextSheet("calls in doubt", "\n\n".join([*rows, DOUBT]) if rows else "None."))
+
     def action_provenance(self) -> None:
         from .over.sheet import PROVENANCE, TextSheet
 

@@ -39,15 +39,19 @@ class Moving(RunBase):
             self.redraw()
 
     def action_up(self) -> None:
+        self.hush(row=True)
         self.pane.move(-1)
 
     def action_down(self) -> None:
+        self.hush(row=True)
         self.pane.move(1)
 
     def action_page_up(self) -> None:
+        self.hush(row=True)
         self.pane.page(-1)
 
     def action_page_down(self) -> None:
+        self.hush(row=True)
         self.pane.page(1)
 
     def _jump(self, kind: str, newer: bool = False) -> None:
@@ -132,11 +136,10 @@ class Moving(RunBase):
             self.say(f"{typed.strip()} is not a step number.")
             return
         n = self.reader.here.n_of(number)
-        if n is None:
-            n = self.reader.here.nearest(number)
-            self.say(f"No step {number} here; this is {self.reader.here.steps[n - 1].number}.")
-        self.reader.go((self.reader.lane, n))
+        self.reader.go((self.reader.lane, self.reader.here.nearest(number) if n is None else n))
         self.redraw()
+        if n is None:
+            self.say(f"No step {number} here; this is {self.reader.step.number}.")
 
     def action_find(self) -> None:
         if not self.reader.ready:

@@ -24,12 +24,16 @@ class Reader:
         self.n = 1
         self.following = True
         self.base: Cursor | None = None
+        self.opened: set[tuple[object, ...]] = set()
+        """Folds of the lost pane that are open: a jump goes through the steps of those."""
         self._last: tuple[str, Cursor] | None = None
         """The last jump and where it led: the same key there again means the one before."""
         self._repeat: str | None = None
         self._found: tuple[int, ...] = ()
         self._chain: tuple[Because, ...] = ()
         self._link = 0
+        self.moves = 0
+        """How often the reader went to another step; steps that come while following are no move of the reader."""
 
     @property
     def ready(self) -> bool:
@@ -63,6 +67,7 @@ class Reader:
         if other or self.lane not in index.lanes:
             self.lane, self.following, self.base = run.main.id if run.lanes else "", True, None
             self._last, self._repeat, self._found = None, None, ()
+            self.opened.clear()
         if not run.lanes:
             return
         self.n = self.last if self.following else min(max(1, self.n), max(1, self.last))
@@ -74,8 +79,9 @@ class Reader:
         lane, n = cursor
         if self.index is None or lane not in self.index.lanes or not self.index[lane].steps:
             return
-        self.lane = lane
+        before, self.lane = self.cursor, lane
         self.n = min(max(1, n), max(1, self.last))
+        self.moves += before != self.cursor
         self.following = self.n == self.last
 
     def by(self, steps: int) -> None:
@@ -90,14 +96,16 @@ class Reader:
     def jump(self, kind: str, newer: bool = False) -> str:
         """Go to the newest place of that kind at or before the cursor; again: the one before. Returns what to say."""
         again = self._last == (kind, self.cursor)
-        n = self._find(newer, not again) if kind == "find" else self.here.jump(kind, self.n, newer, not again)
+        here = not again
+        n = self._find(newer, here) if kind == "find" else self.here.jump(kind, self.n, newer, here, self.opened)
         self._repeat = kind
         if n is None:
             which = "place where it stood" if kind == "find" else JUMPS[kind]
             return f"No {which} {'after' if newer else 'before'} step {self.step.number}."
         self.go((self.lane, n))
         self._last = (kind, self.cursor)
-        return ""
+        fold = self.here.fold_at(n, self.opened) if kind == "drop" else None
+        return "" if fold is None else f"The first of {fold.where}, which lost alike: {fold.what}. D goes past them."
 
     def repeat(self, newer: bool) -> str:
         if self._repeat is None:
@@ -127,8 +135,8 @@ class Reader:
         ids = list(self.index.lanes)
         if len(ids) < 2:
             return "This run has one lane."
-        self.lane = ids[(ids.index(self.lane) + 1) % len(ids)]
-        self.go((self.lane, self.last))
+        lane = ids[(ids.index(self.lane) + 1) % len(ids)]
+        self.go((lane, len(self.index[lane].steps)))
         return ""
 
     def mark_base(self) -> str:

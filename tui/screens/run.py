@@ -110,6 +110,7 @@ class RunScreen(Moving, Looking, Taking):
         """Bind what is visible to the values as they stand; the rest when it is opened."""
         if not self.is_mounted:
             return
+        self.hush()
         self.lay_out()
         if self.body is None or not self.reader.ready or self.reader.run is None:
             self.query_one(Header).show(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from ..context import Texts
@@ -10,13 +11,23 @@ from ..messages import LifelineReady, TextReady
 from .base import RunBase
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from agentmem.model import Run, RunInfo
     from agentmem.tape import Tape
 
     from ..index import Index
 
 
+DRAWN_SECONDS = 0.1
+"""What the worker tells is drawn at most this often: an agent that writes 20 times a second need not cost a core."""
+
+
 class Taking(RunBase):
+    _due = 0.0
+    """From when on what the worker tells is drawn at once."""
+    _drawing: Timer | None = None
+    """It was told too early and is drawn when this is over."""
     _tape: Tape | None = None
     """Tape of the main lane: another one means other ids, so that texts kept by id are void."""
     _steps = 0
@@ -41,9 +52,25 @@ class Taking(RunBase):
             self._steps = steps
             for pin in self.pins:
                 self.inspector.ask_lifeline(self.reader.lane, pin)
+        self._draw_soon()
+
+    def _draw_soon(self) -> None:
+        """What was told is on its way to the screen: at once after a pause, else together with what comes soon."""
+        if self._drawing is not None:
+            return
+        left = self._due - time.monotonic()
+        if left <= 0:
+            self._draw()
+        else:
+            self._drawing = self.set_timer(left, self._draw)
+
+    def _draw(self) -> None:
+        self._drawing = None
+        self._due = time.monotonic() + DRAWN_SECONDS
         self.redraw()
 
     def take_runs(self, infos: tuple[RunInfo, ...]) -> None:
+        before = _shown(self.runs), self.ring
         self.runs = infos
         names = {run_name(info): None for info in infos if info.problem is None or len(infos) == 1}
         kept = [name for name in self.ring if name in names]
@@ -53,15 +80,16 @@ class Taking(RunBase):
 
             if isinstance(self.app.screen, RunPicker):
                 self.app.screen.take(infos)
-        self.redraw()
+        if not self.reader.ready or (_shown(infos), self.ring) != before:
+            self._draw_soon()
 
     def take_progress(self, done: int, total: int) -> None:
         self.progress = self._early = (done, total) if done < total else None
-        self.redraw()
+        self._draw_soon()
 
     def set_trouble(self, text: str) -> None:
         self.trouble = text
-        self.redraw()
+        self._draw_soon()
 
     def take_text(self, message: TextReady) -> None:
         run = self.reader.run
@@ -83,6 +111,11 @@ class Taking(RunBase):
             self.app.screen.arrived()
         elif message.text in self.pins:
             self.redraw()
+
+
+def _shown(infos: tuple[RunInfo, ...]) -> list[tuple[bool, str]]:
+    """What the run screen itself shows of the other runs: how many can be read and are live."""
+    return [(info.problem is None, info.status) for info in infos]
 
 
 def _tape(run: Run) -> Tape | None:

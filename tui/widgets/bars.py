@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .line import Span
@@ -105,14 +107,23 @@ def lifeline_spans(lifeline: Lifeline, axis: Axis, cursor: int | None = None) ->
     """The levels of a lifeline along the axis, without its name; the cursor's column on the `cursor` ground."""
     wide = max(1, axis.cells)
     at = axis.bucket_of(cursor) if cursor is not None else None
+    levels = worst_levels(lifeline, axis)
     spans: list[Span] = []
-    for index, glyph in enumerate(worst_levels(lifeline, axis)):
-        text = glyph + _AFTER.get(glyph, glyph) * (wide - 1)
-        fill = "cursor" if index == at else None
-        role, rest = _ROLE.get(glyph, "label"), _ROLE.get(_AFTER.get(glyph, glyph), "label")
-        _join(spans, Span(text[:1], role, fill=fill))
-        _join(spans, Span(text[1:], rest, fill=fill))
-    return tuple(spans)
+    start = 0
+    for glyph, same in groupby(levels):
+        count = len(list(same))
+        parts = (count,) if at is None or not start <= at < start + count else (at - start, 1, start + count - at - 1)
+        after = _AFTER.get(glyph, glyph)
+        for place, size in enumerate(parts):
+            fill = "cursor" if len(parts) == 3 and place == 1 else None
+            if after == glyph:
+                spans.append(Span(glyph * wide * size, _ROLE.get(glyph, "label"), fill=fill))
+                continue
+            for _ in range(size):
+                spans.append(Span(glyph, _ROLE.get(glyph, "label"), fill=fill))
+                spans.append(Span(after * (wide - 1), _ROLE.get(after, "label"), fill=fill))
+        start += count
+    return merged(spans)
 
 
 @lru_cache(maxsize=64)
@@ -123,21 +134,12 @@ def worst_levels(lifeline: Lifeline, axis: Axis) -> tuple[str, ...]:
     return tuple(_GLYPH.get(max(part, default="A"), "·") for part in parts)
 
 
-def _join(spans: list[Span], new: Span) -> None:
-    """Append, merged with the span before where they look alike: fewer cells to draw."""
-    if not new.text:
-        return
-    if spans:
-        last = spans[-1]
-        if (last.role, last.fill, last.bold, last.strike) == (new.role, new.fill, new.bold, new.strike):
-            spans[-1] = Span(last.text + new.text, last.role, last.bold, last.strike, last.fill)
-            return
-    spans.append(new)
-
-
 def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Neighbours that look alike joined."""
+    """Neighbours that look alike joined: fewer cells to draw."""
     out: list[Span] = []
-    for span in spans:
-        _join(out, span)
+    for look, alike in groupby((span for span in spans if span.text), key=_look):
+        out.append(Span("".join([span.text for span in alike]), *look))
     return tuple(out)
+
+
+_look = attrgetter("role", "bold", "strike", "fill")

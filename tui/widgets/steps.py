@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentmem.inspect.telling.marks import ERROR
+
 from ..context import Context
-from ..index import ERROR, LaneIndex, glyphs
+from ..index import LaneIndex, glyphs
 from ..messages import Moved, ToStep
 from ..safe import text
 from .bars import bar
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from agentmem.model import Cursor, Run, Step
 
 STATE_CELLS = 5
+COUNTED = "trace, counted"
 FELL = 0.9
 """Share of the parent's size under which a Δ is a fall worth a colour."""
 
@@ -59,13 +62,16 @@ class StepsPane(Pane):
         if self._lane is None or self._run is None:
             return (), ()
         sign = approx(self._run, False)
-        return (), (Span(f"1 cell = {sign}{thousands(round(self._scale(width)))}", "label"),)
+        counted = "" if self._lane.scaled else "bars counted, "
+        return (), (Span(f"{counted}1 cell = {sign}{thousands(round(self._scale(width)))}", "label"),)
 
     def head(self, width: int) -> tuple[Line, ...]:
         out, trace, delta = columns(width)
         action = width - 25 - out - trace - delta
         row = f"{'#':>5} {'':3}{fit('action', action)} {fit('out' if out > 3 else '', out)}"
-        row += f"{fit('state', STATE_CELLS)} {fit('trace', trace)}"
+        # Parts that are not in the file are in the total only: no scale would make the bars sum to it.
+        name = "trace" if self._lane is None or self._lane.scaled or trace < len(COUNTED) else COUNTED
+        row += f"{fit('state', STATE_CELLS)} {fit(name, trace)}"
         row += fit("total", 7, right=True) + (fit("Δ", delta, right=True) if delta else "")
         return (Line((Span(row, "label"),)),)
 
@@ -83,16 +89,16 @@ class StepsPane(Pane):
         action = width - 25 - out - trace - delta
         here = index == self.selected
         scale = self._scale(width)
-        size = lane.size(step.n)
+        size, parts = lane.size(step.n), lane.parts(step.n)
         spans = [
             Span(f" {step.number:>4} ", "foreground" if here else "label", here),
             *self._mark(step),
             *action_spans(step, action, self._run.synthetic),
             Span(" "),
             self._outcome(step, out),
-            Span(bar(step.tokens.state or 0, STATE_CELLS, scale), "state"),
+            Span(bar(parts.state or 0, STATE_CELLS, scale), "state"),
             Span(" "),
-            Span(bar(step.tokens.trace or 0, trace, scale), "primary" if here else "trace"),
+            Span(bar(parts.trace or 0, trace, scale), "primary" if here else "trace"),
             Span(fit(thousands(size), 7, right=True), "foreground", here),
         ]
         if delta:
@@ -230,6 +236,12 @@ def explain_size(run: Run, lane: LaneIndex, step: Step) -> tuple[str, ...]:
         rows.append(f"counted with {run.counter}{'' if approx(run, False) == '' else ', an estimate'}")
     parts = {"state": tokens.state, "trace": tokens.trace, "fixed": tokens.fixed}
     rows.append("counted by origin: " + ", ".join(f"{k} {'?' if v is None else f'{v:,}'}" for k, v in parts.items()))
+    scaled = lane.parts(step.n)
+    if scaled is not tokens and size != tokens.prompt:
+        words = f"state {scaled.state:,}, trace {scaled.trace:,}, fixed {scaled.fixed:,}"
+        rows.append(f"the bars are scaled so that they sum to the total, by largest remainders: {words}")
+    elif size is not None and size != tokens.prompt:
+        rows.append("the bars are as counted: what is not in this file is in the total only")
     if tokens.unknown:
         rows.append(f"{tokens.unknown} pieces could not be counted: their text is not in this file")
     window = {"declared": "from the file", "model": f"of the model {run.model or ''}", "given": "given with --window"}

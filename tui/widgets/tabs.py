@@ -81,7 +81,7 @@ class TabRow(Band):
         """`tail`: what the open pane says of itself at a width."""
         self.tabs, self.active, self.focused_now, self.tail = tabs, active, focused, tail
         self._made = None
-        self.refresh()
+        self.repaint()
 
     def lines(self, view: View, width: int) -> tuple[Line, ...]:
         return self.blank(width)

@@ -12,6 +12,8 @@ from .header import approx
 from .line import Line, Span, fit, thousands
 from .rows import Band
 
+NARROW = 16
+"""Cells of the gutter below 100 columns, as in `axis_for`; the label leaves one free."""
 HOT = 0.8
 """Share of the window from which a bar is hot."""
 
@@ -67,8 +69,11 @@ def _label(view: View, lane: LaneIndex, most: int, largest_n: int, row: int, row
     step = lane.steps[largest_n - 1]
     reported = step.usage is not None and step.usage.prompt is not None
     figure = f"{approx(view.run, reported)}{thousands(most)}"
+    if rows == 1 and axis_is_narrow(view):
+        whole = f" max {figure} @{step.number}"
+        return whole if len(whole) < NARROW else f" max {figure}"
     if rows == 1:
-        return f" prompt {figure}" if axis_is_narrow(view) else f" max {figure} at {step.number}"
+        return f" max {figure} at {step.number}"
     return " prompt size" if row == 0 else f" max {figure} at {step.number}"
 
 

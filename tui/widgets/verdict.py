@@ -23,7 +23,8 @@ _LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "wa
 def verdict_line(found: Verdict, width: int) -> Line:
     """The sentence, cut before the way to its cause (`w why`) is."""
     role, fill = _LOOK[found.level]
-    why = "w why" if found.level in ("alarm", "warning") else ""
+    doubt = found.glyph == "?" and found.level == "alarm"
+    why = "w why" if found.level in ("alarm", "warning") and not doubt else ""
     room = width - 2 - (cell_len(why) + 2 if why else 0)
     sentence = Span(fit(text(found.sentence), room), role, bold=found.level == "alarm")
     spans = [Span(" "), sentence]
@@ -31,7 +32,7 @@ def verdict_line(found: Verdict, width: int) -> Line:
         press = Do("why")
         spans += [Span("  "), Span("w", "text-primary", True, target=press), Span(" why", "label", target=press)]
     target = ToStep(found.lane, found.n) if found.lane is not None and found.n is not None else None
-    return Line(tuple(spans), fill=fill, target=target)
+    return Line(tuple(spans), fill=fill, target=Do("doubts") if doubt else target)
 
 
 class VerdictRow(Band):

@@ -14,7 +14,8 @@ from agentmem.inspect.discover import EVERYWHERE, NoRuns, find
 from tests.conftest import ROOT
 
 SAMPLES = ROOT / "sample_runs"
-VARIABLES = ("CLINE_DATA_DIR", "OPENHANDS_CONVERSATIONS_DIR", "PI_CODING_AGENT_DIR", "MSWEA_GLOBAL_CONFIG_DIR")
+VARIABLES = ("CLINE_DATA_DIR", "OPENHANDS_CONVERSATIONS_DIR", "PI_CODING_AGENT_DIR", "MSWEA_GLOBAL_CONFIG_DIR",
+             "QWEN_RUNTIME_DIR")  # fmt: skip
 Put = Callable[[Path, Path], Path]
 
 
@@ -60,12 +61,35 @@ def _gemini(home: Path, folder: Path) -> Path:
     return _copied(f"gemini/{name}", home / ".gemini" / "tmp" / project / "chats" / name)
 
 
+def _checkpoint(home: Path, folder: Path) -> Path:
+    project = hashlib.sha256(str(folder).encode()).hexdigest()
+    place = home / ".gemini" / "tmp" / project / "checkpoint-ducks.json"
+    return _copied("gemini-saved/checkpoint-ducks.json", place)
+
+
+def _qwen(home: Path, folder: Path) -> Path:
+    name = "3c0d5a1e-88b4-4f0e-9a55-1b7e60c2d94f.jsonl"
+    named = "".join(one if one.isalnum() and one.isascii() else "-" for one in str(folder))
+    return _copied(f"qwen/chats/{name}", home / ".qwen" / "projects" / named / "chats" / name, ("/srv/loft", folder))
+
+
 def _opencode(home: Path, folder: Path) -> Path:
     path = _copied("opencode/opencode.db", home / "data" / "opencode" / "opencode.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE session SET directory=?", (str(folder),))
     connection.close()
     return path
+
+
+def _opencode_storage(home: Path, folder: Path) -> Path:
+    """Under other ids than those in the database, which would have taken them over."""
+    storage, source = home / "data" / "opencode" / "storage", SAMPLES / "opencode-storage"
+    for file in [one for one in source.rglob("*") if one.is_file()]:
+        place = storage / str(file.relative_to(source)).replace("seeds", "grain")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        data = file.read_bytes().replace(b'"/srv/seeds"', f'"{folder}"'.encode())
+        place.write_bytes(data.replace(b"0seeds", b"0grain"))
+    return next(storage.glob("session/*/ses_00000001grain.json"))
 
 
 def _aider(home: Path, folder: Path) -> Path:
@@ -106,7 +130,10 @@ AGENTS: dict[str, Put] = {
     "pi": _pi,
     "openhands": _openhands,
     "gemini-cli": _gemini,
+    "gemini-checkpoint": _checkpoint,
+    "qwen-code": _qwen,
     "opencode": _opencode,
+    "opencode-storage": _opencode_storage,
     "aider": _aider,
     "mini-swe-agent": _mini,
     "swe-agent": _swe,
@@ -166,7 +193,10 @@ def test_homes_that_hold_rubbish_do_not_stand_in_the_way(home: Path, folder: Pat
     assert [row.format for row in find([]) if row.problem is None] == ["pi"]
 
 
-KEPT_AT_HOME = ("claude-code", "codex", "pi", "gemini-cli", "opencode", "openhands")
+KEPT_AT_HOME = (
+    "claude-code", "codex", "pi", "gemini-cli", "gemini-checkpoint", "qwen-code", "opencode", "opencode-storage",
+    "openhands",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KEPT_AT_HOME)

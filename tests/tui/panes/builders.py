@@ -299,3 +299,17 @@ def plain_run(steps: int = 3, *, results_known: bool = True, unknown: tuple[str,
         "plain", "plain.json", "messages", "reconstructed", None, False, (lane,), (), (), "ended", "chars4", None,
         "unknown", results_known=results_known, unknown=unknown,
     )  # fmt: skip
+
+
+def sliding_run(steps: int = 20, since: int = 6, *, alarm: int | None = None) -> Run:
+    """A run whose prompt is the last messages only: from `since` on each step loses a call and its result, and nobody
+    records it. `alarm`: the step at which a fact leaves silently beside them."""
+    run = plain_run(steps)
+    made = []
+    for step in run.main.steps:
+        lost = [drop(step.n, "2 pieces: 1 call, 1 result", kind="call", head=f"read file{step.n - since + 1}.py",
+                     tokens=50, recorded=False, count=2)] if step.n >= since else []  # fmt: skip
+        if step.n == alarm:
+            lost.append(drop(step.n, "facts.port", what="field", kind="fact", recorded=False, cause="silent"))
+        made.append(replace(step, drops=tuple(lost)))
+    return replace(run, lanes=(Lane(LANE, "main", tuple(made)),))

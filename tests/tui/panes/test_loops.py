@@ -40,6 +40,38 @@ def test_its_members_have_letters_steps_calls_and_outcomes() -> None:
     assert other.plain.split()[0] == "B" and "read  src/lexer.py:40-80" in other.plain and "ended at 26" in other.plain
 
 
+def test_a_cycle_of_nine_has_nine_members_and_its_relapse_stands_with_it() -> None:
+    """You should see two findings and their members A to I once."""
+    names = "abcdefghi"
+    steps = steps_with([[name] for name in names * 3])
+    tools, signatures = tuple(names), tuple(one.attempts[0].signature for one in steps[:9])
+    cycle = Cycle("main", "cycle", 9, tuple(range(1, 27)), 2, tools, signatures, None, 19, 27)
+    relapse = replace(cycle, kind="relapse", steps=tuple(range(1, 28)), count=3, ended_at=None)
+    run = replace(plain_run(1), lanes=(Lane("main", "main", steps),), cycles=(cycle, relapse))
+    _, lines = shown(run)
+    top = [line.plain for line in lines[1 : 1 + 11]]
+    assert [line.split()[:2] for line in top[:2]] == [["↻", "relapse"], ["↻", "cycle"]]
+    assert [line.split()[:4] for line in top[2:]] == [
+        ["ABCDEFGHI"[place], str(place + 1), str(place + 10), str(place + 19)] for place in range(9)
+    ]
+    assert "it turns still" in top[-1] and text(lines).count("it turns still") == 1
+    marks = [line.plain for line in lines if "↻ I" in line.plain]
+    assert len(marks) == 3
+
+
+def test_many_findings_about_one_call_are_told_by_their_ends() -> None:
+    """You should see the newest, how many stand between, and the first."""
+    steps = steps_with([["a"]] * 30)
+    sign = steps[0].attempts[0].signature
+    cycles = tuple(
+        Cycle("main", "repeat", 1, (n, n + 1, n + 2), 3, ("a",), (sign,), None, n + 2, n + 3) for n in range(1, 30, 3)
+    )
+    _, lines = shown(replace(plain_run(1), lanes=(Lane("main", "main", steps),), cycles=cycles))
+    rows = [line.plain for line in lines[1:5]]
+    assert "28 to 30" in rows[0] and "and 8 more between them" in rows[1] and "1 to 3" in rows[2]
+    assert rows[3].split()[0] == "A" and "1 to 30" in rows[3]
+
+
 def test_a_cycle_that_has_not_been_broken_turns_still() -> None:
     run = story()
     run = replace(run, cycles=(replace(run.cycles[0], ended_at=None),))

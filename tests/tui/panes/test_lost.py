@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.model import Boundary, Gap, Lane, Lost, Run, Survival
+from agentmem.model import Boundary, Gap, Lane, Lost, Run, Still, Survival
 from tui.messages import ToStep
 from tui.widgets.line import Line
-from tui.widgets.panes.losses import losses
-from tui.widgets.panes.lost import BoundaryTarget, LostPane, height, loss_lines
+from tui.widgets.panes.losses import losses, unfolded
+from tui.widgets.panes.lost import LostPane
+from tui.widgets.panes.lost_rows import BoundaryTarget, FoldTarget, height, loss_lines
 
-from .builders import Teller, drop, plain_run, story
+from .builders import Teller, drop, plain_run, sliding_run, story
 from .shown import context_of, index_of, pane_lines, row_with, text
 
 
@@ -102,7 +103,7 @@ def test_an_unexplained_shrink_without_pieces_has_a_row_of_its_own() -> None:
 def test_no_drops_is_said_only_where_the_file_can_tell() -> None:
     exact = replace(plain_run(3), provenance="exact")
     assert text(shown(exact)[1]).strip() == "No drops in 3 steps."
-    rebuilt = text(shown(plain_run(3))[1])
+    rebuilt = text(shown(replace(plain_run(3), past_unknown=True))[1])
     assert "cannot be told" in rebuilt
     partial = text(shown(replace(plain_run(3), provenance="partial"))[1]).strip()
     assert partial.startswith("Unknown: what the model saw is not in this file.") and "No drops" not in partial
@@ -130,6 +131,47 @@ def test_the_badge_counts_silent_losses_as_the_header_does() -> None:
     assert "".join(span.text for span in pane.badge()) == " ▲1 −3"
     narrow, _ = shown(story(), 80)
     assert "".join(span.text for span in narrow.badge()) == " ▲1"
+    sliding, _ = shown(sliding_run(30, alarm=8))
+    assert "".join(span.text for span in sliding.badge()) == " ▲1 ·24"
+
+
+@pytest.mark.parametrize(("width", "rows"), [(80, 2), (150, 1)])
+def test_a_window_that_slides_is_one_row_that_enter_opens_and_closes(width: int, rows: int) -> None:
+    pane, lines = shown(sliding_run(240, since=12), width)
+    assert len(lines) == 1 + rows
+    assert lines[1].plain.startswith(" · trimmed ?  steps 12-240: 458 pieces, 2 a step")
+    assert "nobody recorded it; Enter shows each" in text(lines)
+    pane.selected = 0
+    assert isinstance(lines[1].target, FoldTarget) and pane.open_target(lines[1].target)
+    opened = pane_lines(pane, width)
+    assert len(opened) == 1 + rows + 229
+    assert opened[1 + rows].plain.split()[:6] == ["·", "read", "file229.py", "and", "1", "more"]
+    assert [line.target.n for line in opened[1 + rows :] if isinstance(line.target, ToStep)] == [*range(240, 11, -1)]
+    assert pane.open_target(lines[1].target) and pane.line_count(width) == rows
+
+
+def test_escape_closes_a_fold_and_the_cursor_goes_to_its_row() -> None:
+    pane, lines = shown(sliding_run(30, alarm=8), 150)
+    row = next(place for place, line in enumerate(lines[1:]) if isinstance(line.target, FoldTarget))
+    pane.selected = row
+    pane.open_target(lines[1 + row].target)
+    pane.selected = row + 5
+    assert pane.back() and pane.selected == row and not pane.back()
+
+
+def test_what_alarms_is_not_in_the_row_of_a_window_that_slides() -> None:
+    _, lines = shown(sliding_run(30, alarm=8))
+    assert "facts.port" in lines[1].plain or "port" in lines[1].plain
+    assert row_with(lines, "steps 6-30: 50 pieces, 2 a step").plain.startswith(" · ")
+
+
+def test_a_loss_that_is_told_only_for_its_consequence_says_why_it_was_none() -> None:
+    lost = replace(story().main.steps[28].drops[0], still=Still("its value still stood in the goal"))
+    steps = list(story().main.steps)
+    steps[28] = replace(steps[28], drops=(lost,))
+    for width in (80, 150):
+        _, lines = shown(replace(story(), lanes=(Lane("main", "main", tuple(steps)),)), width)
+        assert "nobody recorded it; its value still stood" in text(lines)
 
 
 def test_copying_gives_a_block_to_paste_back() -> None:
@@ -154,5 +196,8 @@ def test_the_height_that_is_counted_is_the_height_that_is_drawn(
         lost = replace(lost, missed_by=story().main.steps[28].drops[0].missed_by)
     t.close(drops=(lost,))
     run = replace(plain_run(1), lanes=(Lane("main", "main", tuple(t.steps)),))
-    for loss in losses(run, index_of(run)["main"]):
-        assert len(loss_lines(loss, width, width)) == height(loss, width, width)
+    for shown_run in (run, sliding_run(12, alarm=7)):
+        index = index_of(shown_run)["main"]
+        opened = {fold.ident for fold in index.folds}
+        for loss in unfolded(losses(shown_run, index), opened):
+            assert len(loss_lines(loss, width, width)) == height(loss, width, width)

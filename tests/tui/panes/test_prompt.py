@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from agentmem.model import Lane, Run
+from agentmem.tape import Tape
 from tui.messages import ToStep
+from tui.widgets.prompt import stretches
 from tui.widgets.prompt.draw import FoldTarget, PieceTarget
 from tui.widgets.prompt.pane import PromptPane
 from tui.widgets.prompt.plan import fold
 from tui.widgets.prompt.seen import Seen
 from tui.widgets.prompt.sheet import Opening
+from tui.widgets.prompt.stretches import Total
 
 from .builders import GOAL, Teller, plain_run, story, tell
 from .shown import context_of, foot_lines, pane_lines, row_with, sheet_lines, sheet_of, text
@@ -52,7 +55,26 @@ def test_a_prompt_of_errors_alone_is_not_folded_away() -> None:
     t = Teller()
     idents = [t.place(t.piece("error", f"failed {n}")) for n in range(50)]
     step = t.close()
-    assert fold(list(idents), Seen(step.prompt), (step,), 10) == idents
+    assert fold([range(len(idents))], Seen(step.prompt), (step,), 10) == idents
+
+
+def test_a_step_beside_looks_only_at_few_pieces_of_a_long_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = plain_run(10_000)
+    context, looked = context_of(run), []
+
+    def counted(tape: Tape, start: int, end: int) -> Total:
+        looked.append(end - start)
+        return count(tape, start, end)
+
+    count = stretches._counted
+    monkeypatch.setattr(stretches, "_counted", counted)
+    sheet_lines(sheet_of(run, 10_000, context), 80, 20)
+    assert sum(looked) > 19_000
+    looked.clear()
+    shown = sheet_lines(sheet_of(run, 9_999, context), 80, 20)
+    assert sum(looked) <= 2 * stretches.BLOCK
+    hidden = next(line for line in shown if isinstance(line.target, FoldTarget))
+    assert int(hidden.plain[3:12].split()[0]) == len(run.main.steps[9_998].prompt) - len(shown) + 1 + 4
 
 
 def test_a_silent_loss_stands_struck_through_in_its_place_until_it_comes_back() -> None:

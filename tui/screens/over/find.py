@@ -33,6 +33,7 @@ def sentence(lifeline: Lifeline) -> str:
         parts.append(f"held in {', '.join(kept)}")
     if lifeline.alarms and lifeline.levels[-1:] not in "·▲✗":
         parts.append("left unrecorded at " + ", ".join(map(str, lifeline.alarms[:3])))
+    parts += [f"lost as {of} at {at}" for of, at in lifeline.lost_as[:2]]
     if lifeline.needed:
         parts.append("needed at " + ", ".join(map(str, lifeline.needed[:3])))
     if lifeline.said:

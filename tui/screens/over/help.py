@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...index import GLYPHS, WORDS
+from agentmem.inspect.telling.marks import WORDS
+
+from ...index import GLYPHS
 from ...keys import COMMANDS, GROUPS
 from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Rows

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 from textual import events
 from textual.message import Message
 
+from agentmem.inspect.telling.pulse import age
 from agentmem.model import Run, RunInfo
 
 from ...follow import run_name
 from ...index import Index
 from ...messages import Opened
 from ...safe import text
-from ...widgets.header import duration
 from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Rows
 from .sheet import Sheet, Title
@@ -42,6 +44,11 @@ class RunRows(Rows):
         )
         self._filter(chosen)
 
+    def tick(self, now: float) -> None:
+        """The ages grow while the list is looked at."""
+        self._now = now
+        self.changed()
+
     def _chosen(self) -> str | None:
         at = self.selected
         return run_name(self._shown[at]) if at is not None and at < len(self._shown) else None
@@ -54,8 +61,8 @@ class RunRows(Rows):
 
     def say(self) -> str:
         """For the title."""
-        live = sum(info.status == "live" for info in self._infos)
-        said = f"{live} of {len(self._infos)} live, newest change first"
+        runs = [info for info in self._infos if info.problem is None]
+        said = f"{sum(info.status == 'live' for info in runs)} of {len(runs)} live, newest change first"
         return said + (f" · {len(self._shown)} hold: {self.typed}" if self.typed else " · type to filter")
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
@@ -92,7 +99,7 @@ class RunRows(Rows):
         name, model = _cells(width)
         glyph, role = _STATUS[info.status]
         used = 3 + name + 1 + AGENT + 1 + (model + 1 if model else 0) + 6 + 7 + 2 + ALARMS + 7 + 2
-        about = text(info.problem) if info.problem else text(info.goal or info.path)
+        about = text(f"not a run: {info.problem}") if info.problem else text(info.damage or info.goal or info.path)
         agent = text(info.agent or info.format)
         spans = [
             Span(" "), Span(f"{glyph} ", role), Span(fit(text(info.id), name), bold=run_name(info) == self._current),
@@ -100,12 +107,12 @@ class RunRows(Rows):
             Span(fit("" if info.steps is None else str(info.steps), 6, right=True)),
             Span(f" {fit(_share(info), 6, right=True)}  "), *_alarms(info),
             Span(fit(self._ago(info), 7, right=True) + "  ", "text-primary" if info.pending else "label"),
-            Span(fit(about, max(0, width - used)), "text-warning" if info.problem else "label"),
+            Span(fit(about, max(0, width - used)), "text-warning" if info.problem or info.damage else "label"),
         ]  # fmt: skip
         return Line(tuple(spans), target=run_name(info))
 
     def _ago(self, info: RunInfo) -> str:
-        return "" if self._now is None or info.at is None else duration(self._now - info.at)
+        return "" if self._now is None or info.at is None else age(self._now - info.at)
 
     def selectable(self, index: int, width: int) -> bool:
         return index < len(self._shown)
@@ -185,11 +192,17 @@ class RunPicker(Sheet):
 
     def __init__(self, infos: tuple[RunInfo, ...], current: str, now: float | None = None) -> None:
         super().__init__()
+        self._now = now
         self._rows = RunRows(infos, current, now)
         self.title_text = f"runs: {self._rows.say()}"
 
     def rows(self) -> Rows:
         return self._rows
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        if self._now is not None:
+            self.set_interval(1.0, lambda: self._rows.tick(time.time()))
 
     def take(self, infos: tuple[RunInfo, ...]) -> None:
         """The list has changed while it is looked at."""

@@ -22,6 +22,15 @@ PROVENANCE = {
 }
 
 
+DOUBT = (
+    "The run recorded that it was about to make the call, and nothing of what came of it.\n"
+    "Ask the other side, by the key. Then tell the run, before it goes on:\n"
+    "run.guard.happened(KEY, result)\n"
+    "run.guard.did_not_happen(KEY)"
+)
+"""What to do about a call in doubt."""
+
+
 class TextRows(Rows):
     """Lines of one text, folded at the width; only those in view are made."""
 

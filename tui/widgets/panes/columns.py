@@ -16,10 +16,6 @@ from ..line import Line, Span, fit
 
 WORDS: dict[str, str] = {"goal": "GOAL"}
 STATE_EDGE = STATE_KINDS | {"system", "tools"}
-GLYPHS = {
-    "silent": "·", "compacted": "▼", "summarised": "▼", "shortened": "~", "rewritten": "~", "replaced": "~",
-}  # fmt: skip
-"""Cause of a drop -> its mark; every other cause is `−`. An alarming drop is `▲` whatever its cause."""
 
 
 def clean(outside: str | None, cells: int) -> str:

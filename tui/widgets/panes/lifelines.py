@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual.message import Message
 
 from agentmem.model import Cursor, Drop, Field, Lifeline, Run, Step
 
@@ -23,6 +24,8 @@ LEGEND: tuple[tuple[str, str, str], ...] = (
     ("─", "held, not in the prompt", "label"), ("·", "gone", "label"), ("▲", "gone, nobody recorded it", "text-error"),
     ("✗", "needed while not in the prompt", "text-error"),
 )  # fmt: skip
+MANY = 2_000
+"""Steps from which a walk through all of them would be felt at a key."""
 FOOT_FROM = 7
 """Rows of the pane below which details and legend are left out."""
 
@@ -98,6 +101,14 @@ def legend(width: int) -> list[Line]:
     return lines
 
 
+class Walked(Message):
+    """The lifelines of a lane, made beside the screen."""
+
+    def __init__(self, of: tuple[Run, str], lines: tuple[Lifeline, ...]) -> None:
+        super().__init__()
+        self.of, self.lines = of, lines
+
+
 class LifelinesPane(Pane):
     ident: ClassVar[str] = "lifelines"
     title: ClassVar[str] = "lifelines"
@@ -107,6 +118,7 @@ class LifelinesPane(Pane):
         self._bound: tuple[Run, Cursor, Context] | None = None
         self._of: tuple[Run, str] | None = None
         self._lines: tuple[Lifeline, ...] = ()
+        self._walking = False
 
     def show(self, run: Run, cursor: Cursor, context: Context) -> None:
         other = self._bound is None or self._bound[0].id != run.id or self._bound[1][0] != cursor[0]
@@ -114,15 +126,35 @@ class LifelinesPane(Pane):
         self.changed("start" if other else "keep")
 
     def _all(self) -> list[tuple[Lifeline, bool]]:
-        """(lifeline, pinned); computed once a run, when the pane is looked at."""
+        """(lifeline, pinned); computed once a run, when the pane is looked at: of a long run beside the screen."""
         if self._bound is None:
             return []
         run, cursor, context = self._bound
         if self._of != (run, cursor[0]):
-            self._of = (run, cursor[0])
-            self._lines = lifelines_of(run, cursor[0])
+            if self.is_attached and sum(len(lane.steps) for lane in run.lanes if lane.id == cursor[0]) >= MANY:
+                self._begin(run, cursor[0])
+            else:
+                self._of = (run, cursor[0])
+                self._lines = lifelines_of(run, cursor[0])
         pins = [context.lifelines[pin] for pin in context.pins if pin in context.lifelines]
         return [(line, False) for line in self._lines] + [(line, True) for line in pins if line.lane == cursor[0]]
+
+    def _begin(self, run: Run, lane: str) -> None:
+        """Walk through the steps in a thread; until it is done the lines of the value before stand, if of this lane."""
+        if self._of is not None and (self._of[0].id, self._of[0].path, self._of[1]) != (run.id, run.path, lane):
+            self._of, self._lines = None, ()
+        if not self._walking:
+            self._walking = True
+            self.run_worker(lambda: self._walk(run, lane), thread=True, group="lifelines")
+
+    def _walk(self, run: Run, lane: str) -> None:
+        self.post_message(Walked((run, lane), lifelines_of(run, lane)))
+
+    def on_walked(self, message: Walked) -> None:
+        message.stop()
+        self._walking = False
+        self._of, self._lines = message.of, message.lines
+        self.changed()
 
     def _index(self) -> LaneIndex | None:
         return None if self._bound is None else self._bound[2].index.lanes.get(self._bound[1][0])
@@ -145,6 +177,8 @@ class LifelinesPane(Pane):
         return lifeline_row(lifeline, axis_for(width, len(lane.steps)), width, self._bound[1][1], target, pinned)
 
     def _empty(self, width: int) -> list[Line]:
+        if self._walking and self._of is None:
+            return said("Looking through the steps …", width)
         return said("No state in this run. Press / and p to follow a text.", width)
 
     def foot(self, width: int) -> tuple[Line, ...]:

@@ -5,26 +5,27 @@ Built once a run from the steps that lost something; nothing here knows a width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agentmem.inspect.telling.fold import Fold, parted
+from agentmem.inspect.telling.left import cannot_tell, nothing_lost
+from agentmem.inspect.telling.marks import cut
 from agentmem.model import Boundary, Drop, Run, Step, Survival
 
 from ...index import LaneIndex
 from .columns import count
-
-FOLDING = frozenset({"compacted", "summarised", "trimmed", "rewritten", "silent", "removed"})
-"""Causes of segment drops that a boundary row stands for when they happen at its step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loss:
     """One row of the pane, with what stands under it."""
 
-    sort: Literal["drop", "boundary", "gap"]
+    sort: Literal["drop", "boundary", "fold", "gap"]
     lane: str
     n: int
+    """Of a fold: its first step."""
     step: int
     drop: Drop | None = None
     boundary: Boundary | None = None
@@ -32,6 +33,8 @@ class Loss:
     pieces: tuple[Drop, ...] = ()
     """For a boundary: what it took, in order."""
     words: str = ""
+    fold: Fold | None = None
+    """A fold, or the open one that this drop stands in."""
 
     @property
     def alarming(self) -> bool:
@@ -39,7 +42,18 @@ class Loss:
 
     @property
     def unrecorded(self) -> bool:
-        return self.drop is not None and not self.drop.recorded
+        first = self.drop if self.fold is None else self.fold.first
+        return first is not None and not first.recorded
+
+    @property
+    def inside(self) -> bool:
+        """Whether it is one row of an open fold."""
+        return self.sort == "drop" and self.fold is not None
+
+    @property
+    def newest(self) -> int:
+        """n that gives its place in the list."""
+        return self.n if self.fold is None else self.fold.last.n
 
 
 Made = dict[int, tuple[Step, Survival | None, Sequence[Loss]]]
@@ -47,11 +61,13 @@ Made = dict[int, tuple[Step, Survival | None, Sequence[Loss]]]
 
 
 def losses(run: Run, index: LaneIndex, made: Made | None = None) -> tuple[Loss, ...]:
-    """All rows of one lane. Silent losses that have not come back are first of all. `made`: rows of before, by step."""
+    """All rows of one lane, folds closed. Silent losses that have not come back are first of all. `made`: rows of
+    before, by step."""
     made = {} if made is None else made
     lane = index.lane
     survivals = {survival.n: survival for survival in run.survivals if survival.lane == lane.id}
-    places = sorted({*index.jumps.get("drop", ()), *index.jumps.get("boundary", ()), *survivals}, reverse=True)
+    places = sorted({*index.single, *index.jumps.get("boundary", ()), *survivals}, reverse=True)
+    inside = {id(drop) for fold in index.folds for drop in fold.drops}
     alarms: list[Loss] = []
     unrecorded: list[Loss] = []
     rest: list[Loss] = []
@@ -64,8 +80,15 @@ def losses(run: Run, index: LaneIndex, made: Made | None = None) -> tuple[Loss, 
         if kept is None or kept[0] is not step or kept[1] is not survival:
             kept = made[n] = (step, survival, _of_step(step, survival))
         for loss in kept[2]:
-            (alarms if loss.alarming else unrecorded if loss.unrecorded else rest).append(loss)
+            if loss.drop is None or id(loss.drop) not in inside:
+                (alarms if loss.alarming else unrecorded if loss.unrecorded else rest).append(loss)
     alarms.sort(key=lambda loss: loss.drop is not None and loss.drop.returned_at is not None)
+    for fold in index.folds:
+        row = Loss("fold", lane.id, fold.first.n, fold.first.step, fold=fold)
+        (unrecorded if row.unrecorded else rest).append(row)
+    if index.folds:
+        unrecorded.sort(key=lambda loss: -loss.newest)
+        rest.sort(key=lambda loss: -loss.newest)
     gaps = [
         Loss("gap", lane.id, 0, gap.after, words=f"{count(gap.missing, 'step')} not seen between {gap.after} and "
              f"{gap.before}: what was lost in them is unknown")
@@ -75,18 +98,24 @@ def losses(run: Run, index: LaneIndex, made: Made | None = None) -> tuple[Loss, 
 
 
 def _of_step(step: Step, survival: Survival | None) -> Sequence[Loss]:
-    found = step.boundary if step.boundary is not None and step.boundary.kind not in ("resume", "fork") else None
-    boundary = found or (survival.boundary if survival is not None else None)
-    taken: list[Drop] = []
-    single: list[Drop] = []
-    for drop in step.drops:
-        folds = boundary is not None and drop.what == "segment" and not drop.alarming and drop.cause in FOLDING
-        (taken if folds else single).append(drop)
+    boundary = step.boundary if cut(step) else survival.boundary if survival is not None else None
+    taken, single = parted(step)
     rows = [Loss("drop", step.lane, step.n, step.number, drop) for drop in single]
     if boundary is not None:
         rows.append(Loss("boundary", step.lane, step.n, step.number, boundary=boundary, survival=survival,
                          pieces=tuple(taken)))  # fmt: skip
     return rows
+
+
+def unfolded(rows: Sequence[Loss], opened: Container[object]) -> tuple[Loss, ...]:
+    """The rows with what open folds hold behind each of them, newest first."""
+    shown: list[Loss] = []
+    for row in rows:
+        shown.append(row)
+        if row.fold is not None and row.fold.ident in opened:
+            shown += [Loss("drop", row.lane, drop.n, drop.step, drop, fold=row.fold)
+                      for drop in reversed(row.fold.drops)]  # fmt: skip
+    return tuple(shown)
 
 
 def boundary_word(boundary: Boundary) -> str:
@@ -95,18 +124,8 @@ def boundary_word(boundary: Boundary) -> str:
     return words.get(boundary.kind, boundary.kind)
 
 
-def nothing_lost(run: Run, index: LaneIndex) -> str:
-    """What an empty pane says: never "no drops" where the file cannot tell."""
-    steps = sum(not step.open for step in index.steps[-1:]) + max(0, len(index.steps) - 1)
-    if run.provenance == "partial":
-        if not index.steps:
-            return "Unknown: this format keeps no prompt."
-        if any(len(step.prompt) for step in index.steps[-1:]):
-            return "Unknown: what the model saw is not in this file. The prompts shown are only what the file suggests."
-        return f"Unknown: this format keeps no prompt for steps {index.steps[0].number} to {index.steps[-1].number}."
-    if not steps:
-        return "No step has finished yet: nothing can have been lost."
-    sentence = f"No drops in {count(steps, 'step')}."
-    if run.provenance == "reconstructed":
-        sentence += " What was left out before the file was written cannot be told from it."
-    return sentence
+def nothing_known(run: Run, index: LaneIndex) -> str:
+    """What an empty pane says, as `agentmem drops` does."""
+    said = nothing_lost(run, (index.lane,))
+    more = [why for why in cannot_tell(run) if said.startswith("No drops")]
+    return " ".join([said, *(f"{why[0].upper()}{why[1:]}." for why in more)])

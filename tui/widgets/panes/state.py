@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agentmem.inspect.telling.explain import explain_drop, explain_field
+from agentmem.inspect.telling.marks import drop_glyph
 from agentmem.model import Cursor, Drop, Field, Run, Step
 
 from ...context import Context
@@ -199,7 +200,7 @@ def _gone(drop: Drop, cells: tuple[int, int, int, int], width: int) -> Row:
     role = "text-error" if drop.alarming else "text-warning"
     text = column(drop.text if drop.text is not None else drop.head, value)
     spans = (
-        Span(" ▲ " if drop.alarming else " − ", role),
+        Span(f" {drop_glyph(drop)} ", role),
         Span(column(drop.name.removeprefix("facts."), name - 1) + " ", role, True),
         Span(text.rstrip(), role, strike=True), Span(" " * (len(text) - len(text.rstrip()))),
         Span(fit(thousands(drop.tokens), tokens, right=True), role), Span("  "),

@@ -85,15 +85,16 @@ def _same_rows(change: Change, place: int, waiting: list[Ghost], rows: list[Row]
             rows.extend(_ghost_rows(waiting.pop(0).drop, step))
         stop = min(end, waiting[0].place) if waiting else end
         if end < len(seen.ids) or seen.kind(seen.ids[place]) != "goal":
-            rows.append(_same_entry(seen.ids[place:stop], seen))
+            rows.append(_same_entry(range(place, stop), seen))
         place = stop
     return end
 
 
-def _same_entry(ids: Sequence[int], seen: Seen) -> Entry:
-    first, last = seen.kind(ids[0]), seen.kind(ids[-1])
-    text = first if len(ids) == 1 else f"{first} to {last}" if len(ids) > 2 else f"{first}, {last}"
-    return Entry("same", word=f"{len(ids)} same", tokens=seen.sum(ids), text=text)
+def _same_entry(places: range, seen: Seen) -> Entry:
+    first, last = seen.kind(seen.ids[places[0]]), seen.kind(seen.ids[places[-1]])
+    text = first if len(places) == 1 else f"{first} to {last}" if len(places) > 2 else f"{first}, {last}"
+    tokens = seen.sum(places.start, places.stop)
+    return Entry("same", word=f"{len(places)} same", tokens=tokens, text=text)
 
 
 def _ghost_rows(drop: Drop, step: Step) -> list[Row]:

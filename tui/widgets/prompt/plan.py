@@ -5,14 +5,17 @@ The fold takes the middle, as much as is needed for both ends to be seen; never 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from agentmem.model import Drop, Segment, Step
 
 from ..panes.columns import count
 from .seen import Ghost, Seen, unknown_parts
+from .stretches import Total
 
 HEAD_KINDS = ("system", "tools", "summary")
 FEWEST_AT_END = 3
@@ -38,16 +41,21 @@ class Entry:
 
 
 Row = int | Entry
+Part = range | Entry
+"""Pieces in a row by their places in the prompt, or what is no piece."""
 
 
 def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str], steps: Sequence[Step],
           room: int, unfolded: bool, opened: Collection[int] = ()) -> list[Row]:  # fmt: skip
     """The rows of the whole view for `room` lines; `unfolded`: the reader opened the fold; `opened`: keys of pieces
     that are open, which no fold hides."""
-    saw: list[Row] = []
     missing = [
         Entry("unknown", word=kind, text=f"{words}: not in this file") for kind, words in unknown_parts(unknown, seen)
     ]
+    # A goal that stands last has its place at the foot.
+    end = len(seen.ids) - int(bool(seen.ids) and seen.kind(seen.ids[-1]) == "goal")
+    first = int(end > 0 and seen.kind(seen.ids[0]) == "system" and not (silent and silent[0].place == 0))
+    saw: list[Part] = [range(first), *missing]
     if not seen.ids:
         words = (
             f"Unknown: this format keeps no prompt for step {step.number}."
@@ -55,48 +63,49 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
             else "The prompt of this step is empty."
         )
         saw.append(Entry("unknown", word="saw", text=words))
-    anchored = len(seen.ids) - 1 if seen.ids and seen.kind(seen.ids[-1]) == "goal" else None
-    at = 0
+    at = first
     for ghost in silent:
-        saw.extend(seen.ids[at : ghost.place])
-        at = ghost.place
-        saw.append(ghost_entry(ghost.drop, step))
-    saw.extend(seen.ids[at:])
-    if anchored is not None:
-        saw.remove(seen.ids[anchored])
-    first = int(bool(saw) and isinstance(saw[0], int) and seen.kind(saw[0]) == "system")
-    saw[first:first] = missing
+        saw += [range(at, min(ghost.place, end)), ghost_entry(ghost.drop, step)]
+        at = max(at, min(ghost.place, end))
+    saw.append(range(at, end))
     after = parts(step, compact=room < COMPACT_BELOW)
     if unfolded:
-        return saw + after
+        return _rows(saw, seen) + after
     if seen.holds("plan"):
         saw = _with_plan(saw, step, seen)
     return fold(saw, seen, steps, room - len(after), opened) + after
 
 
-def _with_plan(rows: Sequence[Row], step: Step, seen: Seen) -> list[Row]:
-    """`rows` with the items of a plan that stand together as one: how many are done, and which is next."""
-    out: list[Row] = []
-    group: list[int] = []
+def _rows(saw: Sequence[Part], seen: Seen) -> list[Row]:
+    rows: list[Row] = []
+    for part in saw:
+        rows.extend((part,) if isinstance(part, Entry) else seen.ids[part.start : part.stop])
+    return rows
 
-    def close() -> None:
-        if len(group) > 1:
-            out.append(_plan_entry(tuple(group), step, seen))
-        else:
-            out.extend(group)
-        group.clear()
 
-    for row in rows:
-        if isinstance(row, int) and seen.kind(row) == "plan" and (seen.field(row) or "").endswith("]"):
-            group.append(row)
+def _with_plan(saw: Sequence[Part], step: Step, seen: Seen) -> list[Part]:
+    """`saw` with the items of a plan that stand together as one: how many are done, and which is next."""
+    out: list[Part] = []
+    for part in saw:
+        if isinstance(part, Entry):
+            out.append(part)
             continue
-        close()
-        out.append(row)
-    close()
+        at, start, end = part.start, part.start, part.start
+        for place in (*seen.places("plan", part.start, part.stop), -1):
+            if place >= 0 and not (seen.field(seen.ids[place]) or "").endswith("]"):
+                continue
+            if place != end or place < 0:
+                if end - start > 1:
+                    out += [range(at, start), _plan_entry(range(start, end), step, seen)]
+                    at = end
+                start = place
+            end = place + 1
+        out.append(range(at, part.stop))
     return out
 
 
-def _plan_entry(ids: tuple[int, ...], step: Step, seen: Seen) -> Entry:
+def _plan_entry(places: range, step: Step, seen: Seen) -> Entry:
+    ids = seen.ids[places.start : places.stop]
     names = {seen.field(ident) for ident in ids}
     items = [field for field in step.fields if field.name in names]
     done = [field for field in items if field.done]
@@ -104,7 +113,8 @@ def _plan_entry(ids: tuple[int, ...], step: Step, seen: Seen) -> Entry:
     text = f"done {len(done)} of {len(items)}" if any(f.done is not None for f in items) else f"{len(ids)} items"
     if following is not None:
         text += f", next: {following}"
-    return Entry("plan", word="plan", text=text, tokens=seen.sum(ids), ids=ids, note="Enter opens")
+    tokens = seen.sum(places.start, places.stop)
+    return Entry("plan", word="plan", text=text, tokens=tokens, ids=ids, note="Enter opens")
 
 
 def parts(step: Step, compact: bool = False) -> list[Row]:
@@ -134,83 +144,108 @@ def ghost_entry(drop: Drop, step: Step) -> Entry:
     return Entry("ghost", drop=drop, glyph="▲", note=note, tokens=drop.tokens)
 
 
-def fold(rows: list[Row], seen: Seen, steps: Sequence[Step], room: int, opened: Collection[int] = ()) -> list[Row]:
-    """`rows` with their middle folded so that they take `room` lines, if they can."""
-    if len(rows) <= max(room, 1):
-        return rows
-    must = _musts(rows, seen, opened)
+def fold(saw: Sequence[Part], seen: Seen, steps: Sequence[Step], room: int,
+         opened: Collection[int] = ()) -> list[Row]:  # fmt: skip
+    """The rows of `saw` with their middle folded so that they take `room` lines, if they can. Nothing here looks at
+    each piece that a fold hides."""
+    must = _musts(saw, seen, opened)
+    total = sum(1 if isinstance(part, Entry) else len(part) for part in saw)
+    if total <= max(room, 1):
+        return must.rows(0, total)
     head = 0
-    while head < min(4, len(rows)) and _head(rows[head], seen):
+    while head < min(4, total) and _head(must.rows(head, head + 1)[0], seen):
         head += 1
     head = max(head, 1)
-    tail = _tail(must, head, room)
-    end = len(rows) - tail
-    shown: list[Row] = rows[:head]
-    group: list[int] = []
-
-    def close() -> None:
-        if len(group) > 1:
-            shown.append(_fold_entry(tuple(group), seen, steps))
-        else:
-            shown.extend(group)
-        group.clear()
-
-    for place in range(head, end):
-        row = rows[place]
-        if must[place] or not isinstance(row, int):
-            close()
-            shown.append(row)
-        else:
-            group.append(row)
-    close()
-    return shown + rows[end:]
+    tail = must.tail(head, total, room)
+    middle = must.rows(head, total - tail, lambda places: _fold_entry(places, seen, steps))
+    return must.rows(0, head) + middle + must.rows(total - tail, total)
 
 
-def _tail(must: Sequence[bool], head: int, room: int) -> int:
-    """The longest end that leaves the whole within `room`; at least a few rows."""
-    total = len(must)
-    kept = groups = 0
-    open_group = False
-    best = 0
-    middle = [0] * (total - head + 1)
-    for place in range(head, total):
-        if must[place]:
-            kept, open_group = kept + 1, False
-        elif not open_group:
-            groups, open_group = groups + 1, True
-        middle[place - head + 1] = kept + groups
-    for tail in range(total - head, -1, -1):
-        if head + middle[total - head - tail] + tail <= room:
-            best = tail
-            break
-    return min(max(best, FEWEST_AT_END), total - head)
+class _Musts:
+    """The rows that must be seen, by their number; between two of them stand pieces of the prompt in a row."""
+
+    def __init__(self, ids: Sequence[int], numbers: list[int], shown: list[Row], shifts: list[int]) -> None:
+        self._ids, self._numbers, self._shown = ids, numbers, shown
+        self._shifts = shifts
+        """In front of each, and behind the last: by how much the number of a row is more than its place."""
+        gaps = (number > before + 1 for before, number in zip([-1, *numbers], numbers, strict=False))
+        self._groups = [0, *accumulate(map(int, gaps))]
+        """How many of the gaps in front of the first so many rows hold something."""
+
+    def rows(self, start: int, end: int, folded: Callable[[range], Entry] | None = None) -> list[Row]:
+        """The rows from `start` to before `end`; `folded`: as what more than one piece between two of them stands."""
+        found: list[Row] = []
+        at = start
+        for place in range(bisect_left(self._numbers, start), bisect_left(self._numbers, end) + 1):
+            stop = self._numbers[place] if place < len(self._numbers) and self._numbers[place] < end else end
+            places = range(at - self._shifts[place], stop - self._shifts[place])
+            if folded is not None and len(places) > 1:
+                found.append(folded(places))
+            else:
+                found.extend(self._ids[places.start : places.stop])
+            if stop < end:
+                found.append(self._shown[place])
+            at = stop + 1
+        return found
+
+    def tail(self, head: int, total: int, room: int) -> int:
+        """The longest end that leaves the whole within `room`; at least a few rows."""
+        before = bisect_left(self._numbers, head)
+        for tail in range(min(total, room) - head, FEWEST_AT_END, -1):
+            within = bisect_left(self._numbers, total - tail)
+            last = max(head, self._numbers[within - 1] + 1 if within else 0)
+            groups = self._groups[within] - self._groups[before] + int(total - tail > last)
+            if before < within and self._numbers[before] == head and self._groups[before + 1] > self._groups[before]:
+                # What stands in front of the first of them belongs to the head.
+                groups -= 1
+            if head + within - before + groups + tail <= room:
+                return tail
+        return min(FEWEST_AT_END, total - head)
 
 
-def _musts(rows: Sequence[Row], seen: Seen, opened: Collection[int]) -> list[bool]:
-    """For each row whether it must be seen."""
-    places = [place for place, row in enumerate(rows) if isinstance(row, int)]
-    idents = [row for row in rows if isinstance(row, int)]
-    must = [not isinstance(row, int) and row.glyph in ("▲", "✗") for row in rows]
-    for place, ident, failed in zip(places, idents, seen.errors(idents), strict=True):
-        must[place] = failed or (bool(opened) and seen.key(ident) in opened)
-    return must
+def _musts(saw: Sequence[Part], seen: Seen, opened: Collection[int]) -> _Musts:
+    """What of `saw` must be seen: what is no piece, failed results, pieces that are open."""
+    kept = seen.keyed(opened) if opened else []
+    numbers: list[int] = []
+    shown: list[Row] = []
+    shifts = [0]
+    at = shift = 0
+    for part in saw:
+        if isinstance(part, Entry):
+            # A plan stands in the place of its pieces.
+            shift += 1 - len(part.ids)
+            numbers.append(at)
+            shown.append(part)
+            shifts.append(shift)
+            at += 1
+            continue
+        failed: Iterable[int] = seen.places("error", part.start, part.stop)
+        if kept:
+            failed = sorted({*failed, *kept[bisect_left(kept, part.start) : bisect_left(kept, part.stop)]})
+        for place in failed:
+            numbers.append(place + shift)
+            shown.append(seen.ids[place])
+            shifts.append(shift)
+        at += len(part)
+    return _Musts(seen.ids, numbers, shown, shifts)
 
 
 def _head(row: Row, seen: Seen) -> bool:
     return seen.kind(row) in HEAD_KINDS if isinstance(row, int) else row.sort == "unknown"
 
 
-def _fold_entry(ids: tuple[int, ...], seen: Seen, steps: Sequence[Step]) -> Entry:
-    return Entry("fold", word=f"{len(ids)} more", tokens=seen.sum(ids),
-                 text=_made_in(ids, seen, steps), note="Enter opens", ids=ids)  # fmt: skip
+def _fold_entry(places: range, seen: Seen, steps: Sequence[Step]) -> Entry:
+    found = seen.total(places.start, places.stop)
+    return Entry("fold", word=f"{len(places)} more", tokens=found.tokens if found.known else None,
+                 text=_made_in(found, steps), note="Enter opens",
+                 ids=seen.ids[places.start : places.stop])  # fmt: skip
 
 
-def _made_in(ids: Sequence[int], seen: Seen, steps: Sequence[Step]) -> str:
+def _made_in(found: Total, steps: Sequence[Step]) -> str:
     """The steps that the pieces come from: one before the first prompt that holds them."""
-    born = [n for n in map(seen.born, ids) if n is not None and n > 1]
-    if not born:
+    if not found.first:
         return ""
-    first, last = max(1, min(born) - 1), max(1, max(born) - 1)
+    first, last = max(1, found.first - 1), max(1, found.last - 1)
     if last > len(steps):
         return ""
     one, other = steps[first - 1].number, steps[last - 1].number

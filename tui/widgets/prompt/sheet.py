@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from agentmem.model import Run, Segment, Step
 
 from ...context import Context
+from ..header import approx
 from ..line import Line, Span, thousands
 from ..panes.columns import count, step_at
 from .changes import PREVIEW, View, view
@@ -212,9 +213,16 @@ class Sheet:
             return tuple(left), self.view.counts(delta)
         reported = step.usage.prompt if step.usage is not None else None
         counted = step.tokens.prompt
-        figure = thousands(reported) if reported is not None else "?" if counted is None else "≈" + thousands(counted)
+        total = counted if self.index is None else self.index.size(step.n)
+        sign = approx(self.run, False)
         size = count(len(self.seen.ids), "segment")
-        return tuple(left), (Span(f"{size}   ", "label"), Span(figure, bold=True), Span(" tokens", "label"))
+        if counted is not None and total != counted:
+            # Each segment shows what was counted; together they are not the total that the header shows.
+            beside = 100 <= self.context.width < 140
+            size = ("" if beside else f"{size}, ") + f"{sign}{thousands(counted)} counted"
+        figure = thousands(reported) if reported is not None else "?" if total is None else sign + thousands(total)
+        word = " tokens" if reported is None else " reported"
+        return tuple(left), (Span(f"{size}   ", "label"), Span(figure, bold=True), Span(word, "label"))
 
     def goal(self) -> tuple[str | None, int | None]:
         """The goal's text and tokens: as the state holds it, else as the run knows it."""

@@ -1,54 +1,18 @@
-"""The one virtual list, and what a pane is.
-
-`Rows` draws lines that its subclass makes on demand: only the visible ones, whatever their number. It owns its offset
-(no `virtual_size`), so an append is one repaint and no layout.
-
-A pane is a subclass of `Pane` that implements
-
-    ident = "lost"                      # also the id of its tab and of the command that opens it
-    title = "lost"
-
-    def show(self, run, cursor, context) -> None      # bind the values, end with self.changed(...); cheap
-    def line_count(self, width) -> int                # may be asked often: cache it per (values, width)
-    def line(self, index, width) -> Line              # asked for visible lines only; 0 <= index < line_count
-
-and, where it needs them, overrides
-
-    def head(self, width) -> tuple[Line, ...]         # column headings: stay on top, never selected
-    def foot(self, width) -> tuple[Line, ...]         # stays at the bottom (the goal)
-    def selectable(self, index, width) -> bool        # rows where the cursor may stand; default: those with a target
-    def heading(self, width) -> tuple[tuple[Span, ...], tuple[Span, ...]]   # left and right of its title row
-    def badge(self) -> tuple[Span, ...]               # behind its name on the tab: `▲1`
-    def selection_moved(self, index) -> None          # the reader moved the cursor (Steps posts Moved here)
-    def open_target(self, target) -> bool             # Enter; True: handled here (fold), False: the screen goes there
-    def texts_changed(self) -> None                   # whole texts have come: drop layout caches, self.changed()
-    def under_cursor(self) -> tuple[str, int] | None  # (lane, segment id) for `r`, `o`
-    def explain(self) -> tuple[str, ...]              # `i`: rule, evidence and source of the row's figures, one a line
-    def back(self) -> bool                            # Esc: close what is open inside; True: there was something
-    def reveal_segment(self, ident) -> bool            # the prompt pane: put the cursor on that piece
-    def copy_block(self) -> str | None                # `y`: what to copy; default: the text of the row
-
-Rules for lines: each begins with one blank cell (the cursor `▌` is drawn there), is made of safe text (`tui.safe`),
-and may be shorter or longer than the width: it is padded with its fill, or cut. Widths are in cells.
-`show` runs on the UI thread at every key: it must not read files nor loop over all steps; `context.index` has what is
-computed once a run.
-"""
+"""A virtual list of lines with a cursor, and a pane: such a list of one aspect of (run, cursor)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from rich.cells import cell_len
-from rich.segment import Segment as Cells
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
-from ..context import Context, View
-from ..messages import Opened
-from ..theme import Palette, palette
-from .line import Line, Span
+from ...context import Context
+from ...messages import Opened
+from ...theme import Palette, palette
+from ..line import Line, Span
+from .painting import Painting, strip_of
 
 if TYPE_CHECKING:
     from agentmem.model import Cursor, Run
@@ -57,74 +21,7 @@ Anchor = Literal["keep", "end", "start"]
 WHEEL_LINES = 3
 
 
-def strip_of(line: Line, width: int, colours: Palette, cursor: bool = False, fill: str | None = None) -> Strip:
-    """A line as cells, exactly `width` wide. `cursor`: with `▌` in its first cell; `fill`: under lines without one."""
-    ground = line.fill or fill
-    cells = [Cells(span.text, colours.style(span.role, span.fill or ground, span.bold, span.strike))
-             for span in line.spans if span.text]  # fmt: skip
-    strip = Strip(cells)
-    if cursor:
-        bar = Strip([Cells("▌", colours.style("primary", ground))])
-        strip = Strip.join([bar, strip.crop(1)]) if strip.cell_length else bar
-    return strip.adjust_cell_length(width, colours.style("foreground", ground))
-
-
-class Band(Widget):
-    """A few rows that are drawn from a view and react to clicks: header, verdict, timeline, tabs, footer."""
-
-    DEFAULT_CSS = "Band { height: 1; width: 1fr; }"
-    fill: ClassVar[str] = "background"
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.view: View | None = None
-        self._made: tuple[int, tuple[Line, ...]] | None = None
-
-    def lines(self, view: View, width: int) -> tuple[Line, ...]:
-        raise NotImplementedError
-
-    def blank(self, width: int) -> tuple[Line, ...]:
-        """What stands there before there is a run."""
-        return ()
-
-    def show(self, view: View | None) -> None:
-        self.view, self._made = view, None
-        self.refresh()
-
-    def made(self) -> tuple[Line, ...]:
-        width = self.size.width
-        if self._made is None or self._made[0] != width:
-            self._made = (width, self.blank(width) if self.view is None else self.lines(self.view, width))
-        return self._made[1]
-
-    def render_line(self, y: int) -> Strip:
-        lines = self.made()
-        line = lines[y] if y < len(lines) else Line(())
-        return strip_of(line, self.size.width, palette(self.app), fill=self.fill)
-
-    def pressed(self, x: int, y: int) -> object:
-        """What a click there means; None: nothing."""
-        lines = self.made()
-        if y >= len(lines):
-            return None
-        left = 0
-        for span in lines[y].spans:
-            left += cell_len(span.text)
-            if x < left:
-                return span.target if span.target is not None else lines[y].target
-        return lines[y].target
-
-    def on_click(self, event: events.Click) -> None:
-        target = self.pressed(event.x, event.y)
-        if target is not None:
-            self.post_message(Opened(target, self.id or ""))
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self.refresh()
-
-
-class Rows(Widget, can_focus=True):
+class Rows(Painting, can_focus=True):
     """A virtual list of lines with a cursor. See the module for what a subclass gives."""
 
     DEFAULT_CSS = "Rows { height: 1fr; width: 1fr; }"
@@ -188,7 +85,7 @@ class Rows(Widget, can_focus=True):
         elif selected is not None:
             self.selected = selected
         self._reveal = self._reveal or selected is not None
-        self.refresh()
+        self.repaint()
 
     @property
     def body_height(self) -> int:
@@ -268,7 +165,7 @@ class Rows(Widget, can_focus=True):
         self.selected = index
         self._follow = False
         self.reveal(index)
-        self.refresh()
+        self.repaint()
         self.selection_moved(index)
 
     def scroll_by(self, lines: int) -> None:
@@ -278,7 +175,7 @@ class Rows(Widget, can_focus=True):
         last = max(0, count - self.body_height)
         self.top = min(max(0, self.top + lines), last)
         self._follow = self.top == last and lines > 0
-        self.refresh()
+        self.repaint()
 
     def page(self, pages: int) -> None:
         self.move(pages * max(1, self.body_height - 1))
@@ -326,20 +223,23 @@ class Rows(Widget, can_focus=True):
         self._settle(self.size.width)
         return super().render_lines(crop)
 
-    def render_line(self, y: int) -> Strip:
+    def settle(self) -> None:
+        self._settle(self.size.width)
+
+    def strip(self, y: int) -> Strip:
         width, height = self.size
-        colours = palette(self.app)
         head, foot = self._bands(width)
         if y < len(head):
-            return strip_of(head[y], width, colours)
+            return self.drawn(y, head[y])
         if y >= height - len(foot):
-            return strip_of(foot[y - height + len(foot)], width, colours)
+            return self.drawn(y, foot[y - height + len(foot)])
         index = self.top + y - len(head)
         if index >= self.line_count(width):
-            return Strip.blank(width, colours.style("foreground", None))
+            return self.drawn(y, Line(()))
         cursor = index == self.selected and (self.has_focus or self.always_cursor)
         if not self.lasting or index == self.selected:
-            return strip_of(self.line(index, width), width, colours, cursor, "cursor" if cursor else None)
+            return self.drawn(y, self.line(index, width), cursor, "cursor" if cursor else None)
+        colours = palette(self.app)
         if self._strips_of != (width, colours):
             self._strips_of = (width, colours)
             self.strips.clear()
