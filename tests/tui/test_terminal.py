@@ -141,6 +141,12 @@ def test_a_subcommand_loads_no_toolkit() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True).returncode == 0
 
 
+def test_the_first_paint_waits_for_no_reader() -> None:
+    """What the worker needs is loaded in its thread, behind the first paint."""
+    code = "import sys, tui.app; sys.exit(any(n in sys.modules for n in ('agentmem.model', 'agentmem.formats')))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from agentmem.model import Attempt, Cycle, Step
+if TYPE_CHECKING:  # the app's first paint needs the marks, not yet the values
+    from agentmem.model import Attempt, Cycle, Step
 
 IN_TURN = ("repeat", "cycle", "relapse")
 """Kinds with an entry of `signatures` for each member."""
