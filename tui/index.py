@@ -243,10 +243,15 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
         else:
             # What was not reported is brought to the scale of what was, or it would look like a loss beside it.
             sizes.append(UNKNOWN if counted is None else counted if ratio is None else round(counted * ratio))
-        parts = step.tokens if sizes[-1] == counted else scaled_to(step.tokens, None if sizes[-1] < 0 else sizes[-1])
-        whole = whole and (parts is not None or not counted)
-        parts = parts or step.tokens
-        trace, state = max(trace, parts.trace or 0), max(state, parts.state or 0)
+        parts = step.tokens
+        if (size := sizes[-1]) != counted:
+            scaled = scaled_to(parts, None if size < 0 else size)
+            whole = whole and (scaled is not None or not counted)
+            parts = scaled or parts
+        if parts.trace is not None and parts.trace > trace:
+            trace = parts.trace
+        if parts.state is not None and parts.state > state:
+            state = parts.state
         mask = mark_of(step)
         base.append(mask)
         if not goals or goals[-1][1] != step.goal:

@@ -77,7 +77,8 @@ def goal_lifeline(run: Run, lane_id: str) -> Lifeline:
     drops: list[Drop] = []
     value: str | None = None
     for step in lane.steps:
-        drops.extend(drop for drop in step.drops if drop.kind == "goal")
+        if step.drops:
+            drops.extend(drop for drop in step.drops if drop.kind == "goal")
         if step.goal == "unknown":
             levels.append(NOT_YET)
             continue

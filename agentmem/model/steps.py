@@ -78,8 +78,9 @@ class Tokens:
     @property
     def prompt(self) -> int | None:
         """The part that is known; None if nothing is."""
-        known = [part for part in (self.state, self.trace, self.fixed) if part is not None]
-        return sum(known) if known else None
+        if self.state is self.trace is self.fixed is None:
+            return None
+        return (self.state or 0) + (self.trace or 0) + (self.fixed or 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

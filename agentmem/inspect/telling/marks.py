@@ -26,6 +26,7 @@ WORDS: Mapping[int, str] = {
 }  # fmt: skip
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})
 """Causes that leave something else in the place of what went."""
+FAILED = ("error", "denied")
 QUIET = ("resume", "fork")
 """Kinds of boundary that take nothing away."""
 
@@ -58,8 +59,9 @@ def mark_of(step: Step) -> int:
             mask |= bit
     if step.goal == "changed":
         mask |= CHANGED
-    if any(attempt.outcome in ("error", "denied") for attempt in step.attempts):
-        mask |= ERROR
+    for attempt in step.attempts:
+        if attempt.outcome in FAILED:
+            return mask | ERROR
     return mask
 
 
