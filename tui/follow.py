@@ -31,7 +31,7 @@ def _figures(run: Run, index: Index) -> dict[str, Any]:
     """Fields of `RunInfo` that only an open run can tell."""
     steps = run.main.steps if run.lanes else ()
     tokens = index[run.main.id].size(len(steps)) if steps else None
-    return {"tokens": tokens, "window": run.window, "silent": len(index.alarms), "cycles": len(run.cycles),
+    return {"tokens": tokens, "window": run.window, "silent": len(index.alarms), "cycles": index.circles,
             "pending": run.pending is not None}  # fmt: skip
 
 

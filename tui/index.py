@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentmem.inspect.telling.circles import together
 from agentmem.inspect.telling.fold import Fold, Streams, foldable, folds, loose, streams
 from agentmem.inspect.telling.marks import (
     BOUNDARY,
@@ -174,6 +175,11 @@ class Index:
     def unresolved(self) -> tuple[Drop, ...]:
         """Silent drops that have not come back."""
         return tuple(drop for drop in self.alarms if drop.returned_at is None)
+
+    @property
+    def circles(self) -> int:
+        """How many things were gone round: a circle and its return count once."""
+        return len(together(self.run.cycles))
 
     @property
     def turning(self) -> tuple[Cycle, ...]:

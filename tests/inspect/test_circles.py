@@ -8,6 +8,7 @@ import pytest
 
 from agentmem.inspect.telling.circles import letter, together, told, turns
 from agentmem.inspect.telling.marks import CYCLE, Numbers, overlay
+from agentmem.inspect.telling.status_line import status_line
 from agentmem.ledger import Detector, make_attempt
 from agentmem.model import Attempt, Cycle, Lane, Run, Step
 from tests.tui.panes.builders import plain_run
@@ -76,3 +77,12 @@ def test_findings_about_the_same_calls_stand_together_and_of_many_the_ends_are_t
     assert together([replace(a[0], lane=lane) for lane in ("one", "two")]) != [a]
     assert told(a) == (a, ())
     assert told([*a, *b]) == ((a[0], b[1]), [a[1], b[0]])
+
+
+def test_a_circle_and_its_return_are_counted_once() -> None:
+    """`↻2` in the header for one loop that came back would read as two loops."""
+    calls = ["a", "b"] * 3 + ["c", "d"] + ["a", "b"] * 3
+    run, _ = lane_of(*calls)
+    assert len(run.cycles) > 1
+    assert len(together(run.cycles)) == 1
+    assert "↻1" in status_line(run)

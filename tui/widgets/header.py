@@ -123,7 +123,7 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
                                    fill="error" if solid else "error-muted", target=place),), True, 1))  # fmt: skip
     if run.cycles:
         turning = bool(index.turning)
-        count = len(run.cycles)
+        count = index.circles
         words = f" ↻{count} " if short else f" ↻ {count} cycle{'s' if count > 1 else ''} "
         found.append(Item(ALARM, (Span(words, "ink-warning" if turning else "text-warning", True,
                                    fill="warning" if turning else "warning-muted",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentmem.inspect.measure import NEAR_EXACT, estimate
+from agentmem.inspect.telling.circles import together
 from agentmem.inspect.telling.verdict import short_name
 from agentmem.safe import name
 
@@ -46,7 +47,7 @@ def status_line(run: Run, width: int = 80) -> str:
     if run.doubts:
         parts.append(f"?{len(run.doubts)} in doubt")
     if run.cycles:
-        parts.append(f"↻{len(run.cycles)}")
+        parts.append(f"↻{len(together(run.cycles))}")
     if run.status == "ended":
         parts.append("ended")
     while len(" · ".join(parts)) > width and len(parts) > 1:

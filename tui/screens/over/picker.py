@@ -7,6 +7,7 @@ import time
 from textual import events
 from textual.message import Message
 
+from agentmem.inspect.telling.circles import together
 from agentmem.inspect.telling.pulse import age
 from agentmem.model import Run, RunInfo
 
@@ -159,7 +160,7 @@ class LaneRows(Rows):
     def line(self, index: int, width: int) -> Line:
         lane = self._run.lanes[index]
         alarms = len(self._index[lane.id].alarms)
-        cycles = sum(cycle.lane == lane.id for cycle in self._run.cycles)
+        cycles = len(together([cycle for cycle in self._run.cycles if cycle.lane == lane.id]))
         came = "" if lane.spawned_by is None else f"step {lane.spawned_by[1]} of {text(lane.spawned_by[0])}"
         spans = (
             Span(f" {fit(lane.kind, 10)} ", "label"), Span(fit(text(lane.name or lane.id), max(20, width - 55))),

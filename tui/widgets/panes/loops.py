@@ -271,7 +271,7 @@ class LoopsPane(Pane):
     def badge(self) -> tuple[Span, ...]:
         if self._bound is None:
             return ()
-        cycles = [cycle for cycle in self._bound[0].cycles if cycle.lane == self._bound[1][0]]
+        cycles = together([cycle for cycle in self._bound[0].cycles if cycle.lane == self._bound[1][0]])
         return (Span(f" ↻{len(cycles)}", "text-warning"),) if cycles else ()
 
     def explain(self) -> tuple[str, ...]:
