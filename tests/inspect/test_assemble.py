@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +14,17 @@ from hypothesis import strategies as st
 from agentmem.formats import Options, recognise
 from agentmem.inspect.assemble import Assembler
 from agentmem.inspect.assemble.window_table import entry_of, window_of
+from agentmem.inspect.compare.survive import survival
+from agentmem.inspect.open import open_run
 from agentmem.inspect.texts import Texts
-from agentmem.model import Run
+from agentmem.model import Boundary, Run, Survival
+from agentmem.tape import PromptView
 
 from .builders import NOW, Tale, told
 from .test_pieces import EDITS, play
+
+
+SAMPLE = Path(__file__).parents[2] / "sample_runs" / "pi" / "2026-03-20T09-46-40-000Z_tides.jsonl"
 
 
 def test_steps_before_the_change_are_the_same_objects() -> None:
@@ -258,3 +267,48 @@ def test_the_chain_that_the_server_cut_has_an_unexplained_fall(real: Path) -> No
     assert len(run.main.steps) == 30
     kinds = {step.n: step.boundary.kind for step in run.main.steps if step.boundary is not None}
     assert kinds == {16: "unexplained"}
+
+
+def test_what_came_through_is_found_when_it_is_looked_at_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+
+    def finding(*given: Any, **more: Any) -> Survival:
+        found.append(given[1])
+        return survival(*given, **more)
+
+    monkeypatch.setattr("agentmem.inspect.assemble.lane.survival", finding)
+    tale = Tale("look at src/a.py")
+    lost = tale.say("user", "look at src/b.py too")
+    tale.step(("look", "{}", "fine"))
+    tale.take(lost)
+    tale.boundary(Boundary("compaction", True, 100, 10))
+    tale.step(("look", "{}", "fine"))
+    run = tale.run()
+    assert (len(run.survivals), found) == (1, [])
+    (first,) = run.survivals
+    assert first is run.survivals[0] is tale.run().survivals[-1:][0] and found == [2]
+
+
+def test_a_run_that_is_let_go_of_is_freed_without_a_search_for_garbage() -> None:
+    opened = open_run(str(SAMPLE))
+    assert list(opened.run.survivals)
+    prompt = opened.run.main.steps[0].prompt
+    assert isinstance(prompt, PromptView)
+    held = [weakref.ref(prompt.tape), weakref.ref(opened)]
+    gc.disable()
+    try:
+        del prompt, opened
+        assert [one() for one in held] == [None, None]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_opening_a_run_leaves_the_collector_as_it_was(on: bool) -> None:
+    if not on:
+        gc.disable()
+    try:
+        open_run(str(SAMPLE)).refresh()
+        assert gc.isenabled() is on
+    finally:
+        gc.enable()

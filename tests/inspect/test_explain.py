@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from agentmem.inspect.telling.explain import (
     explain_attempt,
@@ -55,7 +56,7 @@ def test_a_piece_says_its_count_its_birth_and_its_source() -> None:
     run = story()
     step = run.main.steps[30]
     summary = step.prompt[2]
-    text = said(explain_piece(run, step, replace(summary, where=Where("runs/a.jsonl", 10, 20, line=812))))
+    text = said(explain_piece(run, step, structs.replace(summary, where=Where("runs/a.jsonl", 10, 20, line=812))))
     assert "604 tokens for 48 characters" in text and "in the prompt since step 16" in text
     assert "stands for piece" in text and "source: runs/a.jsonl, line 812" in text
     unknown = plain_run(2, unknown=("system prompt",)).main.steps[0]

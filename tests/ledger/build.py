@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec import structs
 
 from agentmem.ledger import Detector, make_attempt
 from agentmem.model import Attempt, Outcome
@@ -27,7 +28,9 @@ def feed(attempts: Iterable[Attempt], detector: Detector | None = None) -> tuple
 
 
 def at(attempt: Attempt, n: int, index: int = 1, step: int | None = None, tokens: int | None = 100) -> Attempt:
-    return replace(attempt, n=n, step=n if step is None else step, index=index, tokens=tokens if index == 1 else None)
+    return structs.replace(
+        attempt, n=n, step=n if step is None else step, index=index, tokens=tokens if index == 1 else None
+    )
 
 
 def read(name: str, result: str = "text") -> Attempt:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.widget import Widget
 
 from agentmem.inspect.watch import Watch
 from agentmem.model import Run
@@ -67,11 +68,17 @@ class Seen:
         raise AssertionError(f"{words!r} is not said on:\n{self.text}")
 
     async def read(self, steps: int) -> None:
-        """Wait until the open run has so many steps: on a busy machine a part of it is shown first."""
+        """Wait until the open run has so many steps and its panes have a place: on a busy machine a part of it is shown
+        first, and a key that comes before there is a place leaves the rows scrolled to another."""
+        before, same = None, 0
         for _ in range(400):
-            reader = self.app.run_screen.reader
-            if reader.ready and reader.last == steps and len(self.app.run_screen.panes) > 1:
-                await self.pilot.pause()
+            reader, panes = self.app.run_screen.reader, self.app.run_screen.panes
+            shown = [pane for pane in panes.values() if _displayed(pane)]
+            laid_out = len(panes) > 1 and all(pane.size.height for pane in shown)
+            now = [(pane.region, getattr(pane, "top", 0)) for pane in shown]
+            same = same + 1 if laid_out and now == before else 0
+            before = now
+            if reader.ready and reader.last == steps and same >= 5:
                 return
             await self.pilot.pause(0.02)
         raise AssertionError(f"{steps} steps were never read:\n{self.text}")
@@ -96,6 +103,10 @@ class Seen:
     async def play(self, *events: object, until: str) -> None:
         self.source.play(*events)
         await self.until(until)
+
+
+def _displayed(pane: Widget) -> bool:
+    return all(node.display for node in pane.ancestors_with_self if isinstance(node, Widget))
 
 
 @asynccontextmanager
