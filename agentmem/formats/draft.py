@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agentmem.formats.loose import is_utf8
 from agentmem.formats.outcome import judge
 from agentmem.model import (
     Begun,
@@ -285,6 +286,8 @@ class RunDraft:
         """Guarded calls without an outcome; `in_doubt` of one that the run went on without."""
         self.counts: dict[str, int] = {}
         """Records by type; `?NAME` for types that were not understood."""
+        self._garbled: set[str] = set()
+        self._said: Problem | None = None
         self.lane("main")
 
     def lane(self, ident: str, kind: LaneKind = "main", **more: object) -> LaneDraft:
@@ -307,6 +310,21 @@ class RunDraft:
         """Shown, never swallowed; at most 1,000 are kept, then counted in the last one."""
         if len(self.problems) < 1000:
             self.problems.append(Problem(where, what))
+
+    def see(self, data: bytes, where: str, what: str = "lines") -> None:
+        """A record is read, in whose place bytes that are no UTF-8 are replaced: one problem says in how many of them,
+        since what was replaced may make two equal records differ, or different ones equal. `where` tells it apart."""
+        if is_utf8(data) or where in self._garbled:
+            return
+        self._garbled.add(where)
+        number = len(self._garbled)
+        said = self._said
+        counted = f"{number} {what if number > 1 else what.removesuffix('s')} with bytes that are no UTF-8"
+        self._said = Problem(where if number == 1 else self.id, f"{counted}, each shown as U+FFFD")
+        if said is not None and said in self.problems:
+            self.problems[self.problems.index(said)] = self._said
+        else:
+            self.problems.append(self._said)
 
     def set_goal(self, text: str | None, *, declared: bool) -> None:
         """The first declared goal wins over a guessed one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -167,6 +168,19 @@ def carve(text: str, fields: Iterable[Field]) -> list[tuple[int, int, Field | No
     return out
 
 
+class _Texts:
+    """Texts of the few pieces that are new, read once for all the fields that are looked for in them."""
+
+    def __init__(self, text_of: Callable[[int], str | None]) -> None:
+        self._text_of = text_of
+        self._known: dict[int, str | None] = {}
+
+    def get(self, ident: int) -> str | None:
+        if ident not in self._known:
+            self._known[ident] = self._text_of(ident)
+        return self._known[ident]
+
+
 class Finder:
     """Which live piece carries each field of one lane. Looks only at pieces it has not looked at for that field.
 
@@ -189,12 +203,13 @@ class Finder:
         """The same fields with `segment` set to the live piece that carries each; None where none does. `may_hold`
         False of a value: it stands in no piece, which is known without looking at them."""
         out = []
+        fresh = _Texts(text_of)
         for field in fields:
             found = self._tape.carrier(field.name)
             if found is not None and field.name.endswith("]") and place(text_of(found) or "", field) is None:
                 found = None
             if found is None:
-                found = self._search(field, text_of, may_hold)
+                found = self._search(field, text_of, fresh, may_hold)
             out.append(
                 field if found == field.segment else Field(
                     field.name, field.value, field.tokens, field.verified_by, field.verified_at, found, field.done
@@ -203,8 +218,9 @@ class Finder:
         return tuple(out)
 
     def _search(
-        self, field: Field, text_of: Callable[[int], str | None], may_hold: Callable[[str], bool] | None
-    ) -> int | None:
+        self, field: Field, text_of: Callable[[int], str | None], fresh: _Texts,
+        may_hold: Callable[[str], bool] | None,
+    ) -> int | None:  # fmt: skip
         tape, name = self._tape, (field.name, field.value)
         found, upto = self._seen.get(name, (None, 0))
         if found is not None:
@@ -213,7 +229,7 @@ class Finder:
             upto = 0
         if upto < len(tape):
             if len(tape) - upto <= _FEW:
-                found = self._look(field, reversed(range(upto, len(tape))), text_of)
+                found = self._look(field, reversed(range(upto, len(tape))), fresh.get)
             elif may_hold is None or may_hold(field.value):
                 self._take_in(text_of)
                 found = self._look(field, self._candidates(field.value, upto), text_of)
@@ -241,12 +257,26 @@ class Finder:
         self._noted = len(tape)
 
     def _candidates(self, value: str, upto: int) -> Iterator[int]:
-        """Pieces from `upto` on in which all words of the value may stand, as it is or as JSON; the last first."""
+        """Standing pieces from `upto` on in which all words of the value may stand, as it is or as JSON; the last
+        first."""
         found: set[int] = set()
+        standing = self._tape.standing
         for form in {value, json.dumps(value, ensure_ascii=False)[1:-1]}:
             words = set(_WORD.findall(form))
             if not words:
                 return reversed(range(upto, len(self._tape)))
-            rarest = min(words, key=lambda word: len(self._words.get(hash(word), ())))
-            found.update(self._words.get(hash(rarest), ()))
-        return iter(sorted((ident for ident in found if ident >= upto), reverse=True))
+            rarest, *others = sorted((self._words.get(hash(word), _NOWHERE) for word in words), key=len)
+            found.update(
+                ident for ident in islice(rarest, bisect_left(rarest, upto), None)
+                if standing[ident] and all(_holds(places, ident) for places in others)
+            )  # fmt: skip
+        return iter(sorted(found, reverse=True))
+
+
+_NOWHERE = array("L")
+
+
+def _holds(places: array[int], ident: int) -> bool:
+    """Whether it is among these, which are in order."""
+    at = bisect_left(places, ident)
+    return at < len(places) and places[at] == ident

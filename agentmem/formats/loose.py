@@ -28,6 +28,17 @@ def decode(data: bytes) -> Any:
             raise ValueError(str(error)) from None
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether `decode` reads it as it stands: bytes that are no UTF-8 it replaces by U+FFFD."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def encode(value: object) -> bytes:
     """JSON of a decoded value, keys in their order; what the strict writer refuses is written with escapes."""
     try:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import xxhash
 
 from agentmem.formats.loose import canonical, decode, encode
@@ -41,8 +42,7 @@ _SHORT_BLOB = 200
 Role = Literal["system", "user", "assistant", "result", "other"]
 
 
-@dataclass(slots=True, eq=False)
-class Part:
+class Part(msgspec.Struct, eq=False, gc=False):
     """One piece of a message, with what its step needs to know of it."""
 
     kind: Kind
@@ -97,15 +97,18 @@ def is_message(value: object) -> bool:
         return False
     if isinstance(value.get("role"), str):
         return True
-    return isinstance(value.get("type"), str) and (
-        value["type"] in _ITEM_TYPES or value["type"].endswith(("_call", "_call_output"))
-    )
+    sort = value.get("type")
+    if not isinstance(sort, str):
+        return False
+    if sort in _IN_PLACE_OF_A_ROLE:
+        return "content" in value  # else it is a framework's wrapping, with what was said inside
+    return sort in _ITEM_TYPES or sort.endswith(("_call", "_call_output"))
 
 
 _ITEM_TYPES = frozenset({
     "message", "reasoning", "compaction", "function_call", "function_call_output", "item_reference",
-    "human", "ai", "tool", "system",
 })  # fmt: skip
+_IN_PLACE_OF_A_ROLE = frozenset({"human", "ai", "tool", "system"})
 
 
 def split(message: Mapping[str, Any]) -> Message:

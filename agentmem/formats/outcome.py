@@ -36,7 +36,7 @@ _DENIED = re.compile(
 )
 _DENIED_STATES = frozenset({"denied", "blocked", "rejected", "vetoed", "declined", "refused"})
 _WINDOW = 4000
-_EXIT_SIGNS = ("exit", "return")
+_EXIT_SIGNS = ("<returncode>", "exit code", "exit status", "exited with code", "return code", "[exit")
 """One of them stands in every text in which the expression finds something: much cheaper to look for."""
 _FAILED_STARTS = re.compile(r"(?:FAILED\b|(?:npm )?ERR!)")
 
@@ -76,10 +76,13 @@ def _exit(text: str) -> re.Match[str] | None:
 
 def _failed(text: str) -> bool:
     """Whether it counts failures or errors (not none of them), or a line begins with FAILED or ERR!."""
-    if " failed" in text or " error" in text:
-        for match in _COUNTED.finditer(text):
-            if _COUNT.search(text[max(0, match.start() - 7) : match.start() + 1]):
+    for word in (" failed", " error"):
+        end = text.find(word)
+        while end >= 0:
+            # Found from the word: most texts have many digits and few of these.
+            if end and _COUNTED.match(text, end - 1) and _COUNT.search(text[max(0, end - 8) : end]):
                 return True
+            end = text.find(word, end + 1)
     if "FAILED" not in text and "ERR!" not in text:
         return False
     return any(_FAILED_STARTS.match(line) for line in text.split("\n"))

@@ -57,6 +57,9 @@ class Keeper(Protocol):
     def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
         """Remember a version; `new` holds the bytes of the messages that no version before it had."""
 
+    def begin(self, path: str) -> None:
+        """What follows is of another run in the same file, and stands on no version before."""
+
     def message(self, path: str, key: int) -> bytes | None:
         """Bytes of a message of some version, by hash."""
 
@@ -69,6 +72,9 @@ class KeptHere:
 
     def past(self, path: str) -> Iterable[Version]:
         return ()
+
+    def begin(self, path: str) -> None:
+        """There is no past to stand on."""
 
     def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
         self._messages.update(new)
@@ -107,3 +113,5 @@ class Format:
     where the folder is laid out otherwise. `everywhere` then names such folders."""
     peek: Callable[[Path], RunInfo] | None = None
     """A row of the list from the head and tail of the file; None: made from the file's name and times."""
+    overwritten: bool = False
+    """The writer leaves nothing of an earlier version; the reader remembers those that it saw (`Options.keeper`)."""

@@ -64,8 +64,7 @@ class Patience:
         self._since = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, gc=False):
     """One line of an append file, without its newline."""
 
     data: bytes
@@ -75,6 +74,13 @@ class Record:
 
 
 Change = Literal["same", "grown", "replaced", "gone"]
+
+Signature = tuple[int, ...]
+"""What tells that a file changed: inode, size, time of the last change in nanoseconds, who may read it."""
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid, status.st_gid
 
 
 @dataclass(slots=True)
@@ -162,7 +168,7 @@ class AppendFile:
         self.torn = 0
         """Bytes after the last newline that are no whole record yet."""
         self.changed_at: float | None = None
-        self._signature: tuple[int, int, int] | None = None
+        self._signature: Signature | None = None
         self._fingerprint = b""
         self._unended = False
         """The last record was taken before its newline came."""
@@ -173,7 +179,7 @@ class AppendFile:
             status = os.stat(self.path)
         except OSError as error:
             return _absent(self.path, error)
-        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+        signature = signature_of(status)
         if signature == self._signature:
             return "same"
         self.changed_at = status.st_mtime
@@ -238,7 +244,7 @@ class AppendFile:
             else:
                 self.torn = len(rest)
             self.size = position + len(rest)
-            self._sign(descriptor, (status.st_ino, status.st_size, status.st_mtime_ns))
+            self._sign(descriptor, signature_of(status))
         finally:
             os.close(descriptor)
 
@@ -249,7 +255,7 @@ class AppendFile:
         given.behind[self.path] = (self.offset, status.st_size)
         self._sign(descriptor, (status.st_ino, self.offset, status.st_mtime_ns))
 
-    def _sign(self, descriptor: int, signature: tuple[int, int, int]) -> None:
+    def _sign(self, descriptor: int, signature: Signature) -> None:
         self._signature = signature
         start = max(0, self.offset - _FINGERPRINT)
         self._fingerprint = os.pread(descriptor, self.offset - start, start)
@@ -269,7 +275,7 @@ class SnapshotFile:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self.changed_at: float | None = None
-        self._signature: tuple[int, int, int] | None = None
+        self._signature: Signature | None = None
         self._racy: int | None = None
         """Hash of what was read, while the file's clock is too coarse to tell whether it was written again since."""
 
@@ -278,7 +284,7 @@ class SnapshotFile:
             status = os.stat(self.path)
         except OSError as error:
             return _absent(self.path, error)
-        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+        signature = signature_of(status)
         if signature == self._signature:
             return "grown" if self._written_again(status) else "same"
         return "replaced" if self._signature and status.st_ino != self._signature[0] else "grown"
@@ -313,7 +319,7 @@ class SnapshotFile:
         if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns) or len(data) != after.st_size:
             raise NotYet(f"{self.path}: being written")
         self.changed_at = after.st_mtime
-        self._signature = (after.st_ino, after.st_size, after.st_mtime_ns)
+        self._signature = signature_of(after)
         fresh = time.time_ns() - after.st_mtime_ns < _TICK_NS
         self._racy = xxhash.xxh3_64_intdigest(data) if fresh else None
         if not data.strip(b"\0 \t\r\n"):

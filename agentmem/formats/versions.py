@@ -127,6 +127,11 @@ class MessageList:
         """Texts of the pieces of the last version's new messages, for the fields that look for their place."""
         self._merging = False
 
+    @property
+    def answered(self) -> bool:
+        """Whether the last version held an answer of the model."""
+        return any(whole for whole, _ in self._contents)
+
     def recent_text(self, ident: int) -> str | None:
         """Text of a piece that came with the last version; None otherwise."""
         return self._texts.get(ident)

@@ -20,6 +20,7 @@ from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.formats.shared.peek import damage
 from agentmem.formats.source import Unreadable, read_at
 from agentmem.formats.stores.unknown import why_no_database
+from agentmem.inspect.telling.pulse import CUT, NO_PERMISSION
 from agentmem.model import RunInfo, RunStatus
 
 EVERYWHERE = "~agents"
@@ -30,6 +31,13 @@ WRITTEN_WHOLE = (".json", ".traj")
 _ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")
 """A log that was moved away for a new one."""
 _MOST_FILES = 20_000
+_USER = re.compile(r"(\w:/+[^\s/:@]*:)\S*@")
+_GIVEN = re.compile(r"(?i)(\b(?:ssl)?(?:password|passwd|pwd)=)(?:'[^']*'|[^\s&]+?(?=['\":;,]*(?:[\s&]|$)))")
+"""A password in an address: behind the user, as a parameter."""
+
+
+_WORTH_A_ROW = ("empty", NO_PERMISSION, CUT)
+"""How problems begin of files that are, or were, or may be runs."""
 
 
 class NoRuns(Exception):
@@ -81,7 +89,7 @@ def expand(target: str) -> Iterator[Path]:
         if glob.has_magic(target):
             found = sorted(glob.glob(target, recursive=True))
             if not found:
-                raise NoRuns(f"{target}: no file matches") from None
+                raise NoRuns(f"{told(target)}: no file matches") from None
             for name in found:
                 if Path(name).is_file() and not is_side_file(Path(name)):
                     yield Path(name)
@@ -92,7 +100,7 @@ def expand(target: str) -> Iterator[Path]:
             return
         reasons = {errno.EACCES: "no permission", errno.ELOOP: "a loop of symbolic links"}
         reason = reasons.get(error.errno or 0, "no such file or folder")
-        raise Unreadable(f"{target}: {reason}") from None
+        raise Unreadable(f"{told(target)}: {reason}") from None
     if stat.S_ISDIR(mode):
         try:
             one_run = any(known.recognise(path, b"") for known in formats())
@@ -210,6 +218,23 @@ def is_address(target: str) -> bool:
     return target.startswith(("postgresql://", "postgres://"))
 
 
+def told(target: str) -> str:
+    """A target as a message may name it: an address without its password, the transcripts of all agents in words."""
+    if target == EVERYWHERE:
+        return "what known agents keep"
+    if is_address(target):
+        try:
+            return str(postgres().place(target))
+        except Unreadable:
+            return target.partition("://")[0] + "://..."
+    return without_secrets(target)
+
+
+def without_secrets(text: str) -> str:
+    """Text without the passwords of addresses in it, of whatever scheme."""
+    return _GIVEN.sub(r"\1...", _USER.sub(r"\1...@", text))
+
+
 def postgres() -> ModuleType:
     """What reads databases on servers: loaded only when one is asked for, since it is an extra."""
     return import_module("agentmem.formats.stores.postgres")
@@ -263,18 +288,19 @@ def find(targets: Sequence[str]) -> list[RunInfo]:
 
 def listed(rows: Sequence[RunInfo], targets: Sequence[str]) -> list[RunInfo]:
     """The rows that are shown: runs, newest change first, and behind them the files that are no runs, as far as they
-    were named, or are empty as a full disk leaves them; all of them where there is no run."""
+    were named, are empty as a full disk leaves them, cut, or may not be read; all of them where there is no run."""
     named = {os.path.abspath(target) for target in targets if not is_address(target)}
     runs = [row for row in rows if row.problem is None]
     rest = [row for row in rows if row.problem is not None]
     if runs:
-        rest = [row for row in rest if row.problem == "empty" or os.path.abspath(row.path) in named]
+        rest = [row for row in rest if (row.problem or "").startswith(_WORTH_A_ROW)
+                or os.path.abspath(row.path) in named]  # fmt: skip
     return [row for part in (runs, rest) for row in sorted(part, key=lambda row: -(row.at or 0.0))]
 
 
 def nothing(targets: Sequence[str]) -> str:
     """One line that says what was looked for and where."""
     if targets:
-        return f"{', '.join(targets)}: no run of a known format in it"
+        return f"{', '.join(map(told, targets))}: no run of a known format in it"
     asked = [known.title for known in formats() if known.places is not None]
     return f"no runs in {_runs(Path.cwd())}" + (f", and none kept here by {', '.join(asked)}" if asked else "")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from agentmem.formats import recognise
 from agentmem.formats.draft import RunDraft
-from agentmem.formats.reader import Format, Keeper, Options
+from agentmem.formats.reader import Format, Keeper, Options, Reader
 from agentmem.formats.source import NotYet, Unreadable, slice_of
 from agentmem.inspect.assemble import Assembler
-from agentmem.inspect.discover import NoRuns, find, is_address, postgres, why_unknown
+from agentmem.inspect.discover import NoRuns, find, is_address, postgres, told, why_unknown
+from agentmem.inspect.telling.pulse import CUT, NO_PERMISSION
 from agentmem.inspect.texts import Texts
 from agentmem.model import Run, RunInfo, Segment
 
@@ -21,20 +24,37 @@ class SeveralRuns(Exception):
     def __init__(self, target: str, runs: Sequence[RunInfo]) -> None:
         shown = ", ".join(run.id for run in runs[:12])
         more = f" and {len(runs) - 12} more" if len(runs) > 12 else ""
-        super().__init__(f"{target} holds {len(runs)} runs; choose one with --run: {shown}{more}")
+        super().__init__(f"{told(target)} holds {len(runs)} runs; choose one with --run: {shown}{more}")
         self.runs = tuple(runs)
+
+
+@contextmanager
+def unswept() -> Iterator[None]:
+    """Inside, no garbage is looked for: what a run is made of stays, and every search would walk all of it again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 class Opened:
     """A reader with its run. `refresh` looks again; values given out before stay as they are."""
 
+    @unswept()
     def __init__(
-        self, path: Path, known: Format, options: Options, *, window: int | None = None, seconds: float | None = None
-    ) -> None:
+        self, path: Path, known: Format, options: Options, *, window: int | None = None, seconds: float | None = None,
+        reader: Reader | None = None,
+    ) -> None:  # fmt: skip
         self._path = path
         self._options = options
         self._window = window
-        self._reader = known.open(path, options)
+        self.reader = known.open(path, options) if reader is None else reader
+        self.overwritten = known.overwritten
+        self._sampled = False
+        """What was read is more than `run` says."""
         self._draft: RunDraft | None = None
         self.behind: tuple[int, int] | None = None
         """(bytes read, bytes there) while not everything was read; None: it is."""
@@ -43,28 +63,35 @@ class Opened:
 
     def _look(self, seconds: float | None) -> bool:
         if seconds is None:
-            return self._reader.refresh()
+            return self.reader.refresh()
         with slice_of(seconds) as given:
-            changed = self._reader.refresh()
+            changed = self.reader.refresh()
         left = given.behind.values()
         self.behind = (sum(done for done, _ in left), sum(total for _, total in left)) if left else None
         return changed
 
     def _assemble(self) -> None:
-        if self._draft is not self._reader.draft:
-            self._draft = self._reader.draft
-            keeper = self._options.keeper or getattr(self._reader, "keeper", None)
-            self._texts = Texts(self._reader, keeper, getattr(self._reader, "rows", None))
+        if self._draft is not self.reader.draft:
+            self._draft = self.reader.draft
+            keeper = self._options.keeper or getattr(self.reader, "keeper", None)
+            self._texts = Texts(self.reader, keeper, getattr(self.reader, "rows", None))
             self._assembler = Assembler(self._draft, self._texts, window=self._window)
         self.run: Run = self._assembler.run()
 
+    @unswept()
     def refresh(self, seconds: float | None = None) -> bool:
         """Read what is new, of append files for about `seconds` (None: to the end). True if the run changed; `run` is
         then a new value."""
-        changed = self._look(seconds)
+        changed = self._look(seconds) or self._sampled
+        self._sampled = False
         if changed:
             self._assemble()
         return changed
+
+    def sample(self) -> Reader:
+        """Read what is new, and leave `run` as it is until the next refresh. Raises as the reader does."""
+        self._sampled = self.reader.refresh() or self._sampled
+        return self.reader
 
     def grew_older(self) -> bool:
         """Look at the clock only: True if the run's status is another now (a live run that went quiet)."""
@@ -76,7 +103,7 @@ class Opened:
 
     def watched(self) -> Iterable[Path]:
         """Folders whose changes matter to this run."""
-        return self._reader.watched()
+        return self.reader.watched()
 
     def text(self, segment: Segment) -> str | None:
         """Whole text of a piece; None if it is unknown or no longer the same in the file."""
@@ -101,17 +128,34 @@ def choose(target: str, run_id: str | None) -> RunInfo:
             or [row for row in rows if row.id.startswith(run_id)]
         )  # fmt: skip
         if len(named) != 1:
-            ids = ", ".join(row.id for row in (named or rows)[:12])
-            raise NoRuns(f"{target}: {'no run' if not named else 'more than one run'} {run_id}; there are {ids}")
+            raise _not_one(target, run_id, named, rows)
         rows = named
-    readable = [row for row in rows if row.problem is None]
-    if len(readable) == 1:
-        rows = readable
+    # What is cut may be in the middle of a write, what may not be read is a run all the same: neither is passed over.
+    there = [row for row in rows if row.problem is None or row.problem.startswith((CUT, NO_PERMISSION))]
+    if len(there) == 1:
+        rows = there
     if len(rows) > 1:
         raise SeveralRuns(target or "this folder", rows)
     if rows[0].problem is not None:
-        raise Unreadable(f"{rows[0].path}: {rows[0].problem}")
+        kind = NotYet if rows[0].problem.startswith(CUT) else Unreadable
+        raise kind(f"{rows[0].path}: {rows[0].problem}")
     return rows[0]
+
+
+def _not_one(target: str, run_id: str, named: Sequence[RunInfo], rows: Sequence[RunInfo]) -> Exception:
+    """Why no run, or no single one, has that name: where nothing can be read, the reason of that."""
+    there = [row for row in named or rows if row.problem is None]
+    if not there and rows[0].problem is not None:
+        others = f" (and {len(rows) - 1} more that cannot be read)" if len(rows) > 1 else ""
+        return Unreadable(f"{rows[0].path}: {rows[0].problem}{others}")
+    if len(there) == 1 and not named:
+        try:
+            open_info(there[0])
+        except (Unreadable, NotYet) as wrong:
+            return wrong  # listed by its name, yet it holds no run
+    shown = ", ".join(row.id for row in there[:12]) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
+    where = told(target) if target else "this folder"
+    return NoRuns(f"{where}: {'more than one run' if named else 'no run'} {run_id}; there are {shown}")
 
 
 def open_run(
@@ -125,15 +169,16 @@ def open_run(
 
 def open_info(
     info: RunInfo, *, counter: str = "quick", window: int | None = None, keeper: Keeper | None = None,
-    seconds: float | None = None,
+    seconds: float | None = None, reader: Reader | None = None,
 ) -> Opened:  # fmt: skip
-    """Open a run of the list; `seconds` as for `Opened.refresh`. Raises Unreadable, NotYet."""
+    """Open a run of the list; `seconds` as for `Opened.refresh`; `reader`: one that has followed it until now. Raises
+    Unreadable, NotYet."""
     path = Path(info.path)
     known = postgres().format_of(info.path) if is_address(info.path) else recognise(path)
     if known is None:
         raise Unreadable(f"{path}: {why_unknown(path)}")
     options = Options(counter, info.id if known.runs else None, keeper)
-    return Opened(path, known, options, window=window, seconds=seconds)
+    return Opened(path, known, options, window=window, seconds=seconds, reader=reader)
 
 
 __all__ = ["NoRuns", "NotYet", "Opened", "SeveralRuns", "Unreadable", "choose", "find", "open_info", "open_run"]

@@ -10,7 +10,7 @@ from agentmem.checkpoint.recorder import record
 from agentmem.formats import Options, recognise
 from agentmem.formats.plain.own import OwnReader
 from agentmem.memory.state import State
-from tests.formats.agents.following import opened
+from tests.formats.agents.following import opened, read
 from tests.formats.helpers import call, heads, result, said, user
 
 
@@ -172,8 +172,35 @@ def test_a_save_that_is_there_twice_or_too_late_is_left_out_and_said(tmp_path: P
         [1, 2, 3, 4, 5], ["line 4: save 3 once more, left out"],
     )  # fmt: skip
     steps, wrong = after(ledger, [*lines[:2], lines[3], lines[2], *lines[4:]])
-    assert steps == [1, 2, 4, 5]
-    assert wrong == ["line 3: 1 saves are missing before it", "line 4: save 3 behind save 4, left out"]
+    unknown = "1 saves are missing before it: what stands on them is not known"
+    assert steps == [1, 2, 3, 5], "as loading does: save 3 follows save 2, save 5 is in the checkpoint"
+    assert wrong == [f"line 3: {unknown}", f"line 5: {unknown}"]
+
+
+def test_behind_a_damaged_line_no_step_lacks_its_message_and_the_newest_is_taken_whole(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines()
+    lines[2] = lines[2].replace(b"call", b"cell", 1)
+    steps, wrong = after(ledger, lines)
+    assert steps == [1, 2, 5]
+    assert wrong[0].startswith("line 3: damaged: checksum mismatch")
+    assert wrong[1:] == ["line 4: 1 saves are missing before it: what stands on them is not known"]
+    whole = opened(ledger.with_name("a.json"))
+    last = next(step for step in whole.run.main.steps if step.own == 5)
+    assert (last.gap, [(gap.after, gap.before, gap.missing) for gap in whole.run.gaps]) == (2, [(2, 5, 2)])
+    assert len(last.prompt) == 9, "every message that stood before the fifth answer"
+    assert all(whole.text(segment) for segment in last.prompt)
+    ledger.with_name("a.json").unlink()
+    alone = read(ledger).draft
+    assert [step.own for step in alone.main.steps] == [1, 2], "steps behind the damage are not known"
+
+
+def test_the_newest_save_is_taken_from_the_checkpoint_where_its_own_line_is_damaged(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines()
+    lines[4] = lines[4].replace(b"call", b"cell", 1)
+    steps, wrong = after(ledger, lines[:5])
+    assert steps == [1, 2, 3, 4, 5] and [one.partition(":")[0] for one in wrong] == ["line 5"]
 
 
 def test_a_mark_of_order_in_front_is_no_damage_and_a_torn_end_is_said(tmp_path: Path) -> None:

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from agentmem.formats.source import NotYet
 from agentmem.inspect.discover import find
+from agentmem.inspect.open import SeveralRuns, open_run
+from agentmem.inspect.telling.pulse import trouble
 from tests.inspect_follow.following import Following, checkpoint, dump, request
 
 NOBODY = 65534
@@ -142,3 +145,82 @@ def test_no_permission_is_said_and_recovers(root: Path, what: str) -> None:
             shut.chmod(0o755 if what == "folder" else 0o644)
             assert child.stdout.readline() == "run of 4\n"
             child.stdin.close()
+
+
+ROWS = """
+import difflib, os, sys, threading
+import watchfiles
+from agentmem.inspect.open import open_run
+from agentmem.inspect.telling.pulse import trouble
+from agentmem.inspect.watch import Watch, RunChanged, RunsChanged, Trouble
+import agentmem.inspect.telling.marks
+# The sources may stand where nobody may enter: all of them are read before.
+open_run(sys.argv[1]); open_run(sys.argv[3])
+os.setgid({0}); os.setuid({0})
+stop = threading.Event()
+def emit(event):
+    if isinstance(event, RunsChanged):
+        print("rows", sorted((info.id, trouble(info)) for info in event.infos), flush=True)
+    if isinstance(event, RunChanged):
+        print("notice", event.run.id, event.run.notice, flush=True)
+    if isinstance(event, Trouble):
+        print("trouble", event.text, flush=True)
+threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+Watch([sys.argv[2]], history=False).run(emit, stop)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
+def test_files_of_a_folder_that_may_not_be_read_have_a_row_and_are_read_once_they_may(root: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        runs = Path(name) / "runs"
+        runs.mkdir()
+        dump(runs / "run.json", checkpoint(3))
+        dump(runs / "shut.json", checkpoint(2))
+        (runs / "log.jsonl").write_bytes(request(1))
+        os.utime(runs / "log.jsonl", (1, 1))
+        (runs / "shut.json").chmod(0)
+        with subprocess.Popen(
+            [sys.executable, "-c", ROWS.format(NOBODY), str(root / "sample_runs" / "plain.json"), str(runs),
+             str(runs / "log.jsonl")],
+            cwd=root, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        ) as child:  # fmt: skip
+            assert child.stdout is not None and child.stdin is not None
+
+            def until(*words: str) -> None:
+                told = []
+                for line in child.stdout or ():
+                    told.append(line)
+                    if all(word in line for word in words):
+                        return
+                raise AssertionError(f"{words} did not come: {told}")
+
+            forbidden = "not readable: no permission"
+            until("rows", f"('shut.json', '{forbidden}')", "('run', None)")
+            (runs / "shut.json").chmod(0o644)
+            until("rows", "('shut', None)", "('run', None)")
+            (runs / "run.json").chmod(0)
+            until("notice run", f"{forbidden}, last good version step 3")
+            until("rows", f"('run', '{forbidden}')")
+            (runs / "run.json").chmod(0o644)
+            until("notice run None")
+            until("rows", "('run', None)")
+            child.stdin.close()
+
+
+def test_a_file_that_holds_nothing_whole_is_a_row_of_its_own_in_one_word(tmp_path: Path) -> None:
+    for name in ("one.json", "two.json"):
+        dump(tmp_path / name, checkpoint(2))
+    (tmp_path / "half.json").write_text('{"step":1,"messages":')
+    rows = {row.id: trouble(row) for row in find([str(tmp_path)])}
+    assert rows == {"one": None, "two": None, "half.json": "not readable: half written or cut at byte 21"}
+    with pytest.raises(NotYet, match="half written or cut at byte 21"):
+        open_run(str(tmp_path / "half.json"))
+
+
+def test_a_run_that_is_half_written_just_now_is_not_passed_over_for_another(tmp_path: Path) -> None:
+    dump(tmp_path / "one.json", checkpoint(2))
+    (tmp_path / "half.json").write_text('{"step":1,"messages":')
+    with pytest.raises(SeveralRuns):
+        open_run(str(tmp_path))

@@ -83,6 +83,7 @@ class MiniReader(WholeReader):
 
     def _feed(self, index: int, item: Item) -> None:
         value = self._object(item, index)
+        item.data = b""  # decoded: the bytes of a long trajectory go as its steps come
         if value is None:
             return
         role = value.get("role") or value.get("type") or value.get("object")
@@ -381,4 +382,10 @@ def peek(path: Path) -> RunInfo:
     )  # fmt: skip
 
 
-FORMAT = Format("mini-swe-agent", "mini-swe-agent trajectories", recognise, MiniReader, places=places, peek=peek)
+FORMAT = Format(
+    "mini-swe-agent", "mini-swe-agent trajectories", recognise, MiniReader, places=places,
+    everywhere=(
+        "{MSWEA_GLOBAL_CONFIG_DIR|~/.config/mini-swe-agent}/last_mini_run.traj.json",
+        "{XDG_CONFIG_HOME|~/.config}/mini-swe-agent/last_mini_run.traj.json",
+    ), peek=peek,
+)  # fmt: skip

@@ -16,7 +16,16 @@ from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.rewriting import Beside, WholeReader, changed_at, decoded, mapping
 from agentmem.formats.shared.task_feed import TaskFeed, extract_part, hide_all
 from agentmem.formats.shared.times import seconds
-from agentmem.formats.shared.vscode_tasks import HISTORY, UI, history_of, places_of, request_span, tasks_of, texts_of
+from agentmem.formats.shared.vscode_tasks import (
+    HISTORY,
+    UI,
+    everywhere,
+    history_of,
+    places_of,
+    request_span,
+    tasks_of,
+    texts_of,
+)
 from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.usage import ANTHROPIC
@@ -303,4 +312,7 @@ def peek(path: Path) -> RunInfo:
     )  # fmt: skip
 
 
-FORMAT = Format("roo", "Roo and Kilo tasks", recognise, open_task, runs=runs, places=places, peek=peek)
+FORMAT = Format(
+    "roo", "Roo and Kilo tasks", recognise, open_task, runs=runs, places=places, everywhere=everywhere(_EXTENSIONS),
+    peek=peek,
+)  # fmt: skip

@@ -11,6 +11,7 @@ from agentmem.formats.messages import compact_json, split
 from agentmem.model import Field, TokenCounter, Where
 from agentmem.tape import Piece
 
+NEW_RUN = "a new run in the same file"
 STATE_KEYS = ("state", "memory", "agent_state")
 GOAL_KEYS = ("goal", "task", "objective")
 ENDED = frozenset({

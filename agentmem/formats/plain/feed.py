@@ -10,8 +10,18 @@ from agentmem.formats.draft import RunDraft, StepDraft
 from agentmem.formats.fields import Finder, field_kind
 from agentmem.formats.loose import canonical, decode
 from agentmem.formats.messages import is_message, split
-from agentmem.formats.plain.envelope import ENDED, apply_goal, integer, prefix_pieces, state_fields, unknown_parts
+from agentmem.formats.plain.envelope import (
+    ENDED,
+    GOAL_KEYS,
+    STATE_KEYS,
+    apply_goal,
+    integer,
+    prefix_pieces,
+    state_fields,
+    unknown_parts,
+)
 from agentmem.formats.plain.numbering import Numbering
+from agentmem.formats.plain.restart import Before, begins_anew
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import Item, MessageList
 from agentmem.model import Field, Where
@@ -67,6 +77,9 @@ class Feed:
         self._numbering = Numbering(draft)
         self._system = False
         self._versions = 0
+        self._known: set[int] = set()
+        """Hashes of all messages seen."""
+        self._run_id: object = None
 
     @property
     def begun(self) -> bool:
@@ -83,10 +96,22 @@ class Feed:
         """Whether more model calls were made than the new messages can hold, by the file's own count."""
         return self._numbering.calls(rest.get("step")) > len(fresh)
 
-    def restarts(self, rest: Mapping[str, Any]) -> bool:
-        """Whether it is a new run in the same file: another goal, and the count starts again."""
+    def restarts(
+        self, rest: Mapping[str, Any], items: Sequence[Item], stands: int, *, gone: bool = False, unseen: bool = False
+    ) -> bool:  # fmt: skip
+        """Whether a version is a new run in the same file (`restart`); it is given as to `version`."""
+        numbering = self._numbering
+        before = Before(numbering.given, numbering.counts, self._known, self._list.answered, self._run_id, gone, unseen)
+        if not self.begun or not before.may_end(rest):
+            return False
+        whole = 0 < len(self.keys) <= stands
+        if not stands and self.keys and len(items) >= len(self.keys):
+            whole = [item.key for item in items[: len(self.keys)]] == self.keys
+        return begins_anew(before, rest, items, whole, self._other_goal(rest))
+
+    def _other_goal(self, rest: Mapping[str, Any]) -> bool:
         draft = self.draft
-        if not draft.goal_declared or not self._numbering.restarts(integer(rest.get("step"))):
+        if not draft.goal_declared or not any(key in rest for key in (*GOAL_KEYS, *STATE_KEYS)):
             return False
         fields = state_fields(rest, draft.count)
         goal = next((field.value for field in fields if field.name in ("goal", "task")), None)
@@ -111,7 +136,8 @@ class Feed:
             )
         # The same list under a number that is far on: versions were missed, and its state is not that of the last step.
         missed = bool(lane.steps) and len(lane.steps) == before and self._numbering.calls(rest.get("step")) > 1
-        self._numbering.number(lane.steps[before:], rest.get("step"))
+        stood = bool(self.keys) and not self._list.first_change
+        self._numbering.number(lane.steps[before:], rest.get("step"), stood=stood)
         if lane.steps and not draft.synthetic and not missed:
             last = lane.steps[-1]
             if len(lane.steps) > before:
@@ -132,6 +158,8 @@ class Feed:
             self._versions += 1
         draft.past_unknown = self._versions == 1 and not draft.synthetic
         self.keys[stands:] = [item.key for item in fresh]
+        self._known.update(item.key for item in fresh)
+        self._run_id = rest.get("run_id", self._run_id)
 
     def _envelope(self, rest: Mapping[str, Any], at: float | None) -> None:
         draft = self.draft

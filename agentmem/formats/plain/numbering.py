@@ -22,30 +22,48 @@ class Numbering:
         self._draft = draft
         self._lane = lane
         self.last: int | None = None
+        self.given: int | None = None
+        """What the last version said, whether it is used or not."""
         self._off = False
+        self._back = False
+        """The count went back within the run: it numbers no steps, and still tells how many were missed."""
 
-    def restarts(self, number: int | None) -> bool:
-        """Whether the count starts again."""
-        return number is not None and self.last is not None and number < self.last and number <= 1
+    @property
+    def counts(self) -> bool:
+        """Whether the numbers count model calls, as far as they were seen."""
+        return self.last is not None and not self._off
 
     def calls(self, given: object) -> int:
         """How many model calls were made since the last version, by the file's own count; 0 where that is not known."""
         number = None if self._off or self.last is None else integer(given)
         return number - self.last if number is not None and self.last is not None and number <= MOST else 0
 
-    def number(self, new: Sequence[StepDraft], given: object) -> None:
-        """Give the new steps of a version their own numbers, `given` being what the version says; note gaps."""
+    def number(self, new: Sequence[StepDraft], given: object, *, stood: bool = False) -> None:
+        """Give the new steps of a version their own numbers, `given` being what the version says; note gaps. `stood`:
+        the list before it stands whole, so that a number that goes back counts no steps."""
+        number = integer(given)
+        self.given = self.given if number is None else number
         if given is None or self._off:
             return
-        number = integer(given)
-        if number is None:
+        if self._back:
+            self._go_on(new, number)
+        elif number is None:
             self._give_up(f"{given!r:.60} is no whole number")
         elif number < 0:
             self._give_up(f"{given!r:.60} is below zero")
         elif number > MOST:
             self._give_up(f"{given!r:.40} is too large for a count of steps")
+        elif new and self.last is not None and number < self.last:
+            self._give_up(f"the step goes backwards: {number} after {self.last}", back=not stood)
+            self.last = number
         elif new:
             self._give(new, number)
+
+    def _go_on(self, new: Sequence[StepDraft], number: int | None) -> None:
+        """Steps without numbers of their own, whose count tells what was missed."""
+        if new and number is not None and 0 <= number <= MOST and self.last is not None:
+            new[0].gap = max(0, number - self.last - len(new))
+            self.last = number
 
     def _give(self, new: Sequence[StepDraft], number: int) -> None:
         count, last = len(new), self.last
@@ -58,9 +76,6 @@ class Numbering:
                 self._gap(new[0], 0, number - count + 1)
         elif number == last:
             self._give_up(f"{number} came again with {calls} more")
-            return
-        elif number < last:
-            self._give_up(f"the step goes backwards: {number} after {last}")
             return
         elif number - last < count:
             self._give_up(f"{number} after {last} with {calls} more")
@@ -77,11 +92,12 @@ class Numbering:
             step.gap = missing
             self._draft.gaps.append(Gap(self._lane, after, before, missing, "versions that were not seen"))
 
-    def _give_up(self, why: str) -> None:
-        self._off = True
+    def _give_up(self, why: str, *, back: bool = False) -> None:
+        """`back`: the numbers counted steps until now, and the gaps that they told stay gaps."""
+        self._off, self._back = not back, back
         self._draft.problem("step", f"the file's own step numbers are not used: {why}")
         lane = self._draft.lanes[self._lane]
         for step in lane.steps:
-            step.own, step.gap = None, 0
+            step.own, step.gap = None, step.gap if back else 0
         self._draft.gaps[:] = [gap for gap in self._draft.gaps if gap.lane != self._lane]
         lane.changed_from = 0

@@ -7,26 +7,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from agentmem.checkpoint import names
+from agentmem.checkpoint import durable, names
 from agentmem.checkpoint.files import Paths
 from agentmem.checkpoint.files.calls import held
 from agentmem.checkpoint.ledger_line import Call, DamagedLine, Line, NewerLine, decode
+from agentmem.checkpoint.replay import read_checkpoint
 from agentmem.checkpoint.store import CheckpointError
 from agentmem.formats.draft import RunDraft
-from agentmem.formats.plain.envelope import integer
+from agentmem.formats.plain.envelope import NEW_RUN, integer
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.lines import Tail, values
 from agentmem.formats.shared.peek import line_info, members
-from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
+from agentmem.formats.source import AppendFile, Record, Unreadable, given_slice, read_at
 from agentmem.formats.stores.begun import begun, last_at, same
-from agentmem.formats.stores.lines import OwnLines, Place, extract
+from agentmem.formats.stores.lines import OwnLines
+from agentmem.formats.stores.place import Place, extract, line_of
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
 SUFFIX = ".steps.jsonl"
 _ROW = ("run", "status", "step", "goal", "model", "window")
 _STARTS = (b'{"v":',)
-NEW_RUN = "a new run in the same file"
 
 
 class OwnReader:
@@ -53,6 +54,9 @@ class OwnReader:
         )
         self.draft.notice = notice
         self._lines = OwnLines(self.draft, _fetch)
+        self._hole = False
+        """The last line could not be read."""
+        self._checkpoint_seen: tuple[int, int, int] | None = None
         self._tail = Tail()
 
     def watched(self) -> Iterable[Path]:
@@ -63,12 +67,36 @@ class OwnReader:
 
     def refresh(self) -> bool:
         changed = self._refresh()
+        changed = self._take_newest() or changed
         changed = self._read_calls() or changed
         found = begun(self._calls, self._lines.seq)
         if not same(found, self.draft.begun):
             self.draft.begun, changed = found, True
         self.draft.changed_at = last_at(self._calls, self.draft.changed_at)
         return changed
+
+    def _take_newest(self) -> bool:
+        """Where the newest saves are lost in the ledger: the newest of all, from the checkpoint, which has it whole."""
+        given = given_slice()
+        behind = given is not None and self._file.path in given.behind
+        if behind or not (self._lines.lost or self._hole):
+            return False
+        try:
+            status = os.stat(self._paths.checkpoint)
+            now = (status.st_ino, status.st_size, status.st_mtime_ns)
+            if now == self._checkpoint_seen:
+                return False
+            self._checkpoint_seen = now
+            data, _ = durable.read(self._paths.checkpoint)
+            saved = read_checkpoint(data, str(self._paths.checkpoint))
+        except (OSError, CheckpointError):
+            return False  # there is none, or it is damaged too: the ledger's own problem is told already
+        if saved.seq is None or saved.seq < self._lines.seq + (not self._lines.lost):
+            return False
+        self._hole = False
+        shown = f"save {saved.seq}, from {self._paths.checkpoint.name}"
+        self._lines.add(line_of(saved), Place(str(self._paths.checkpoint), 0, len(data), None, shown))
+        return True
 
     def _read_calls(self) -> bool:
         """Read the guarded calls again if their file changed. True if something is wrong with it."""
@@ -129,6 +157,7 @@ class OwnReader:
                 told.append(f"damaged: {error}")
         for what in told if whole else [f"damaged: {why}"]:
             self.draft.problem(where, what)
+        self._hole = not whole
         for line, part in whole:
             self._add(line, part)
 
@@ -136,6 +165,7 @@ class OwnReader:
         place = Place(str(self._ledger), record.offset, len(record.data), record.line, f"line {record.line}")
         if self._lines.begins_anew(line):
             self._fresh(NEW_RUN)
+        self._hole = False
         self._lines.add(line, place)
 
 

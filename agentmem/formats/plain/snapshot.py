@@ -13,7 +13,7 @@ from typing import Any
 
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode, encode
-from agentmem.formats.plain.envelope import ENDED, GOAL_KEYS, integer
+from agentmem.formats.plain.envelope import ENDED, GOAL_KEYS, NEW_RUN, integer
 from agentmem.formats.plain.feed import Feed, nothing_in
 from agentmem.formats.plain.numbering import MOST
 from agentmem.formats.plain.parse import LIST_KEYS, SPACE, Parsed, Parser
@@ -25,6 +25,9 @@ from agentmem.formats.versions import Item, extract_message
 from agentmem.model import Problem, RunInfo, Where
 from agentmem.tokens import counter
 
+_NEWS_SECONDS = 60.0
+"""For so long it is said that a new run began."""
+
 
 class SnapshotReader:
     """Follows one such file."""
@@ -35,6 +38,9 @@ class SnapshotReader:
         self._options = options
         self._patience = Patience()
         self.keeper: Keeper = options.keeper or KeptHere()
+        self._gone = self._unseen = False
+        """Since the last version the file was away; nobody looked."""
+        self._new_run_at: float | None = None
         self._fresh(None)
 
     def _fresh(self, notice: str | None) -> None:
@@ -66,6 +72,7 @@ class SnapshotReader:
             if change == "same":
                 return False
             if change == "gone":
+                self._gone = True
                 raise Unreadable(f"{self._path}: no such file")
         except Unreadable as error:
             return self._unread(str(error).removeprefix(f"{self._path}: "), error)
@@ -74,9 +81,10 @@ class SnapshotReader:
         except (NotYet, Unreadable) as error:
             return self._unread(self._patience.notice(error, self._path, self._feed.last), error)
         self._patience.readable()
-        self.draft.notice = None
+        self.draft.notice = self._news()
         at = self._file.changed_at or time.time()
-        self._version(parsed.rest, parsed.fresh, at, parsed.stands, keep=not self._odd)
+        anew = self._restarts(parsed.rest, parsed.fresh, parsed.stands)
+        self._version(parsed.rest, parsed.fresh, at, parsed.stands, anew=anew, keep=not self._odd)
         return True
 
     def _parse(self) -> Parsed:
@@ -94,7 +102,8 @@ class SnapshotReader:
             self._restored = True
             self._restore()
             parsed = self._parser.parse(data)
-        if parsed.stands and (self._feed.restarts(parsed.rest) or self._feed.short(parsed.rest, parsed.fresh)):
+        if parsed.stands and (self._restarts(parsed.rest, parsed.fresh, parsed.stands)
+                              or self._feed.short(parsed.rest, parsed.fresh)):
             parsed = self._parser.parse(data, all_of_it=True)
         if not parsed.stands and (why := _nothing_in(parsed)) is not None:
             self._parser.forget()
@@ -142,18 +151,34 @@ class SnapshotReader:
                 items = []
                 continue
             rest = decode(version.rest)
-            if self._feed.restarts(rest):
-                stands = 0
-            self._version(rest, items[stands:], version.seen_at, stands, keep=False)
+            anew = self._restarts(rest, items, 0)
+            stands = 0 if anew else stands
+            self._version(rest, items[stands:], version.seen_at, stands, anew=anew, keep=False)
+        self._new_run_at = None
+        self._unseen = self._feed.begun
 
-    def _version(self, rest: dict[str, Any], fresh: list[Item], at: float, stands: int, *, keep: bool) -> None:
-        """Take in a version: the first `stands` messages of the one before, then `fresh`."""
-        if self._feed.restarts(rest):
-            self._fresh("a new run in the same file")
+    def _version(
+        self, rest: dict[str, Any], fresh: list[Item], at: float, stands: int, *, anew: bool, keep: bool
+    ) -> None:  # fmt: skip
+        """Take in a version: the first `stands` messages of the one before, then `fresh`. `anew`: a new run's first."""
+        if anew:
+            self._new_run_at = time.time()
+            self._fresh(NEW_RUN)
             self._restored = True
+            if keep:
+                self.keeper.begin(self._path)
+        self._gone = self._unseen = False
         self._feed.version(rest, fresh, at, stands)
         if keep:
             self._keep(rest, fresh, at)
+
+    def _restarts(self, rest: dict[str, Any], fresh: list[Item], stands: int) -> bool:
+        return self._feed.restarts(rest, fresh, stands, gone=self._gone, unseen=self._unseen)
+
+    def _news(self) -> str | None:
+        """What is said of a file that is in order."""
+        new = self._new_run_at is not None and time.time() - self._new_run_at < _NEWS_SECONDS
+        return NEW_RUN if new else None
 
     def _stored(self, where: Where) -> str | None:
         data = self.keeper.message(self._path, where.offset)
@@ -210,10 +235,23 @@ def _refuse(path: Path, data: bytes) -> None:
     try:
         why = _nothing_in(Parser(str(path), lambda where, what: None).parse(data))
     except NotYet:
-        return  # half written just now, maybe: opening it tells
+        if _nothing_whole(path, data):
+            raise Unreadable(f"{path}: half written or cut at byte {len(data)}") from None
+        return  # opening it tells, and shows the records that stand in it whole
     if why is not None:
         raise Unreadable(f"{path}: {why}")
 
 
-FORMAT = Format("messages", "message lists and plain checkpoints", recognise, SnapshotReader, peek=peek)
+def _nothing_whole(path: Path, data: bytes) -> bool:
+    """Whether a cut file holds no whole message."""
+    try:
+        reading = whole.parse(data, str(path), LIST_KEYS)
+    except (NotYet, Unreadable):
+        return True
+    return reading.cut and not reading.records(whole.BARE, *LIST_KEYS)
+
+
+FORMAT = Format(
+    "messages", "message lists and plain checkpoints", recognise, SnapshotReader, peek=peek, overwritten=True
+)  # fmt: skip
 __all__ = ["FORMAT", "SnapshotReader"]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from agentmem.formats.loose import decode, encode
 from agentmem.formats.messages import is_message
+from agentmem.formats.plain.envelope import NEW_RUN
 from agentmem.formats.plain.feed import Feed, nothing_in
 from agentmem.formats.plain.parse import LIST_KEYS, SPACE
 from agentmem.formats.reader import Format
@@ -59,8 +60,8 @@ class StepsLogReader(LineReader):
         if (why := nothing_in(rest, items, None)) is not None:
             self.draft.problem(f"line {record.line}", why)
             return "a list without a message"
-        if self._feed.restarts(rest):
-            self._restart("a new run in the same file")
+        if self._feed.restarts(rest, items, 0):
+            self._restart(NEW_RUN)
         self._feed.version(rest, items, at, 0)
         return None
 

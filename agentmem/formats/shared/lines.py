@@ -206,6 +206,7 @@ class LineReader:
 
     def _line(self, record: Record) -> None:
         where = f"line {record.line}"
+        self.draft.see(record.data, where)
         for item in values(record, self.starts or self._learned):
             if isinstance(item, str):
                 self.damaged = True

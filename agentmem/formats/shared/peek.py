@@ -41,13 +41,13 @@ def damage(path: Path) -> str | None:
     if head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n")[:1] not in (b"{", b"["):
         return None
     if tail:
-        return None if end.endswith((b"}", b"]")) else f"truncated at byte {path.stat().st_size}"
+        return None if end.endswith((b"}", b"]")) else f"half written or cut at byte {path.stat().st_size}"
     try:
         found = whole.parse(head, str(path), ())
     except NotYet:
-        return f"truncated at byte {len(head)}"
+        return f"half written or cut at byte {len(head)}"
     if found.cut:
-        return f"truncated at byte {len(head)}"
+        return f"half written or cut at byte {len(head)}"
     if found.junk is not None:
         return f"trailing junk at byte {found.junk}: first value used"
     return None if found.nuls is None else f"{found.nuls[1]:,} NUL bytes at byte {found.nuls[0]}"

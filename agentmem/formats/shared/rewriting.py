@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec import structs
 
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
 from agentmem.formats.loose import decode
@@ -168,7 +169,7 @@ class WholeReader:
                     continue
                 at = bisect_right(starts, where.offset) - 1
                 if at >= 0 and order[at][2] and where.offset < order[at][0] + order[at][1]:
-                    lane.tape.relocate(ident, replace(where, offset=where.offset + order[at][2]))
+                    lane.tape.relocate(ident, structs.replace(where, offset=where.offset + order[at][2]))
 
     def _spots_of(self, reading: Reading, items: list[Item]) -> list[tuple[int, int]]:
         """Places of what pieces may stand in: the members named in `MEMBERS`, and the records."""
@@ -199,6 +200,7 @@ class WholeReader:
 
     def _object(self, item: Item, index: int, what: str = "record") -> dict[str, Any] | None:
         """The record; None, with a problem, where it is no object. `what` it is called, before its number."""
+        self.draft.see(item.data, f"{what} {index + 1}", f"{what}s")
         try:
             value = decode(item.data)
         except ValueError as error:

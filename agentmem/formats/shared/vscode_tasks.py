@@ -101,21 +101,22 @@ def tasks_of(folder: Path) -> list[Path]:
     return newest(found)
 
 
+def _below(extensions: Iterable[str]) -> list[str]:
+    """Folders of tasks below a home, of the editors and of what they start on a machine that they reach."""
+    data = [f"{base}/{editor}" for base in (".config", "Library/Application Support") for editor in _EDITORS]
+    data += [f"{name}/data" for name in (".vscode-server", ".vscode-server-insiders", ".cursor-server")]
+    return [f"{base}/User/globalStorage/{extension}/tasks" for base in data for extension in extensions]
+
+
+def everywhere(extensions: Iterable[str]) -> tuple[str, ...]:
+    """Globs of all tasks of these extensions."""
+    return tuple(f"~/{below}/*/{HISTORY}" for below in _below(extensions))
+
+
 def places_of(folder: Path, extensions: Iterable[str], more: Iterable[Path] = ()) -> list[Path]:
     """Histories of tasks that were given in this folder, newest first."""
-    home = Path.home()
-    roots = [
-        base / editor / "User" / "globalStorage" / extension / "tasks"
-        for base in (home / ".config", home / "Library" / "Application Support")
-        for editor in _EDITORS
-        for extension in extensions
-    ]
-    server = [
-        home / name / "data" / "User" / "globalStorage" / extension / "tasks"
-        for name in (".vscode-server", ".vscode-server-insiders", ".cursor-server")
-        for extension in extensions
-    ]
-    found = [path for root in (*roots, *server, *more) if root.is_dir() for path in tasks_of(root)]
+    roots = [Path.home() / below for below in _below(extensions)]
+    found = [path for root in (*roots, *more) if root.is_dir() for path in tasks_of(root)]
     return [path for path in newest(found) if _works_in(path, folder)]
 
 

@@ -19,6 +19,9 @@ from agentmem.formats.versions import Item
 
 _SPACE = b" \t\r\n"
 _BETWEEN = b" \t\r\n,:"
+_LIST = ord("[")
+_CHUNK = 1 << 20
+"""Bytes of a value that are copied at once to find its place."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s"{}\[\],:]++|"', re.DOTALL)
 BARE = ""
 """Name of the list of a file that is nothing but a list."""
@@ -102,13 +105,23 @@ def parse(data: bytes, path: str, lists: Iterable[str]) -> Reading:
         body = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _odd(text, base, path, wanted, reading)
-    for name, (raw, offset) in zip(body, _located(body.values(), text, base, 1), strict=True):
-        if name in wanted and raw[:1] == b"[":
-            reading.lists[name] = list(items_of(raw, offset, path))
+    for (name, raw), at in zip(body.items(), _places(body.values(), text, 1), strict=True):
+        if name in wanted and text[at] == _LIST:
+            reading.lists[name] = _elements(raw, text, at, base, path)
         else:
-            reading.rest[name] = _value(raw)
-            reading.places[name] = offset, len(raw)
+            data = bytes(raw)
+            reading.rest[name] = _value(data)
+            reading.places[name] = base + at, len(data)
     return reading
+
+
+def _elements(raw: msgspec.Raw, text: bytes, at: int, base: int, path: str) -> list[Item]:
+    """The elements of a list that stands at `at` of `text`: most of a big file, so it is not copied on the way."""
+    try:
+        raws = msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return list(items_of(bytes(raw), base + at, path))
+    return _items(_located(raws, text, base, at + 1), path)
 
 
 def items_of(raw: bytes, offset: int, path: str) -> Iterator[Item]:
@@ -134,10 +147,10 @@ def member(raw: bytes, offset: int, name: str) -> tuple[bytes, int] | None:
         return None
     at = 1
     for key, value in body.items():
-        found, place = next(_located((value,), raw, 0, at))
-        at = place + len(found)
+        place = next(_places((value,), raw, at))
+        at = place + _length(value)
         if key == name:
-            return found, offset + place
+            return bytes(value), offset + place
     return None
 
 
@@ -147,15 +160,40 @@ def _items(found: Iterable[tuple[bytes, int]], path: str) -> list[Item]:
 
 def _located(raws: Iterable[msgspec.Raw], text: bytes, base: int, at: int) -> Iterator[tuple[bytes, int]]:
     """Bytes and place of values that stand one after the other in `text`."""
+    kept = raws if isinstance(raws, list) else list(raws)
+    for raw, place in zip(kept, _places(kept, text, at), strict=True):
+        yield bytes(raw), base + place
+
+
+def _places(raws: Iterable[msgspec.Raw], text: bytes, at: int) -> Iterator[int]:
+    """Where values begin that stand one after the other in `text`."""
     for raw in raws:
-        data = bytes(raw)
+        view = memoryview(raw)
         while text[at] in _BETWEEN:
             at += 1
-        place = at if text.startswith(data, at) else text.find(data, at)
+        place = at if _is_at(view, text, at) else _find(view, text, at)
         if place < 0:  # A key that is given twice: its last value came first.
-            place = max(0, text.find(data))
-        yield data, base + place
-        at = max(at, place + len(data))
+            place = max(0, _find(view, text, 0))
+        yield place
+        at = max(at, place + len(view))
+
+
+def _length(raw: msgspec.Raw) -> int:
+    return len(memoryview(raw))
+
+
+def _is_at(view: memoryview, text: bytes, at: int) -> bool:
+    return all(
+        text.startswith(bytes(view[first : first + _CHUNK]), at + first) for first in range(0, len(view), _CHUNK)
+    )
+
+
+def _find(view: memoryview, text: bytes, at: int) -> int:
+    start = bytes(view[:_CHUNK])
+    place = text.find(start, at)
+    while place >= 0 and not _is_at(view, text, place):
+        place = text.find(start, place + 1)
+    return place
 
 
 def _value(raw: bytes) -> Any:

@@ -7,53 +7,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import xxhash
 
 from agentmem.checkpoint.delta.state import applied
-from agentmem.checkpoint.ledger_line import DamagedLine, Line, decode
+from agentmem.checkpoint.ledger_line import DamagedLine, Line
 from agentmem.formats.draft import Call, Declared, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.fields import Finder, field_kind, flatten
 from agentmem.formats.messages import Message, arguments_text, call_text, split
 from agentmem.formats.outcome import judge
 from agentmem.formats.plain.envelope import apply_goal, prefix_pieces, unknown_parts
+from agentmem.formats.stores.place import PREFIX, PROMPT, Place, extract
+from agentmem.formats.stores.texts import HeldTexts
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList, Region, content_keys
 from agentmem.model import Cause, Field, Gap, Where
 from agentmem.tape import Piece
 
-_PROMPT = 1_000_000
-_PREFIX = 2_000_000
 _CAUSES: tuple[Cause, ...] = Cause.__args__  # type: ignore[attr-defined]  # the tuple of a Literal has no typed accessor
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a line stands: bytes `offset .. offset+length` of a file, or a row of a database."""
-
-    source: str
-    offset: int
-    length: int
-    line: int | None
-    shown: str
-    """In words: `line 12`, `save 12`."""
-
-
-def extract(raw: bytes, part: int) -> str | None:
-    """Whole text of piece `part` of a line. Raises DamagedLine."""
-    line = decode(raw)
-    index, number = divmod(part, PARTS)
-    if index >= _PREFIX:
-        pieces = prefix_pieces({"system": line.system, "tools": line.tools}, None)
-        return pieces[number].text if number < len(pieces) else None
-    found = line.add
-    if index >= _PROMPT:
-        found, index = (line.prompt.add if line.prompt else []), index - _PROMPT
-    parts = split(found[index]).parts if index < len(found) and isinstance(found[index], Mapping) else []
-    return parts[number].text if number < len(parts) else None
 
 
 class _LaneState:
@@ -73,6 +46,10 @@ class _LaneState:
         """Hashes of the messages of the last save, where exact prompts are given."""
         self.contents: list[tuple[int, int]] = []
         """And their `content_keys`."""
+        self.kept: Counter[int] = Counter()
+        """How often each of `keys` stands there, kept as it changes: a long list is not counted for each save."""
+        self.sent: Counter[int] = Counter()
+        """Likewise of the messages of the last exact prompt."""
 
 
 class OwnLines:
@@ -84,7 +61,12 @@ class OwnLines:
         self._fetch = fetch
         self._lanes: dict[str, _LaneState] = {}
         self._seq: int | None = None
+        """Of the last save that was put in."""
+        self._last = 0
+        self.lost = False
+        """The newest saves stand on one that is lost: what they hold is not known, up to the next whole one."""
         self._exact = True
+        self._texts = HeldTexts()
 
     @property
     def begun(self) -> bool:
@@ -94,7 +76,7 @@ class OwnLines:
     @property
     def seq(self) -> int:
         """Number of the newest save; 0 before the first."""
-        return self._seq or 0
+        return self._last
 
     def begins_anew(self, line: Line) -> bool:
         """Whether another run begins with that line: it needs none before it and the count starts again."""
@@ -107,9 +89,15 @@ class OwnLines:
             what = "once more" if line.seq == self._seq else f"behind save {self._seq}"
             self.draft.problem(place.shown, f"save {line.seq} {what}, left out")
             return
-        if self._seq is not None and line.seq > self._seq + 1 and not line.whole:
-            self.draft.problem(place.shown, f"{line.seq - self._seq - 1} saves are missing before it")
-        self._seq = line.seq
+        self._last = max(self._last, line.seq)
+        missing = line.seq - (self._seq or 0) - 1
+        if missing > 0 and not line.whole:
+            if not self.lost:
+                what = f"{missing} saves are missing before it: what stands on them is not known"
+                self.draft.problem(place.shown, what)
+            self.lost = True
+        else:
+            self._seq = line.seq
         draft = self.draft
         held = self._lanes.get(line.lane)
         if held is None:
@@ -125,7 +113,11 @@ class OwnLines:
         if line.status is not None:
             draft.finished = line.status != "live"
             draft.ended_as = line.status if draft.finished else None
-            if not line.add and line.state is None and line.prompt is None and line.step == held.last_step:
+        if self.lost and not line.whole and self._seq != line.seq:
+            held.lane.answered = True  # the list as it stands is no prompt that the next call will see
+            return
+        if line.status is not None and not line.add and line.state is None and line.prompt is None:
+            if line.step == held.last_step:
                 return
         if line.state is not None:
             self._apply_state(held, line, place)
@@ -135,6 +127,7 @@ class OwnLines:
         if line.tools is not None or line.whole:
             held.tools = line.tools
         steps = self._steps(held, line, place, fields)
+        self.lost = False
         self._finish_steps(held, line, place, fields, steps)
 
     def _apply_state(self, held: _LaneState, line: Line, place: Place) -> None:
@@ -177,7 +170,12 @@ class OwnLines:
             self._synthetic(held, line, fields)
             return lane.steps[before:]
         known = _with_earlier(fields, lane.fields)
-        held.messages.update(self._items(line.add, place, 0), keep=line.keep, fields=known, on_step=on_step)
+        items = self._items(line.add, place, 0)
+        if self.lost:
+            # The answers of the saves that are lost stand in the list, but not which of them was whose.
+            sent = _sent(line.add)
+            held.messages.update(items[:sent], fields=known, stays=False)
+        held.messages.update(items, keep=line.keep, fields=known, on_step=on_step)
         return lane.steps[before:]
 
     def _exact_call(
@@ -189,8 +187,12 @@ class OwnLines:
             held.prompt = MessageList(lane)
             lane.splice(0, len(lane.tape.live))
         held.prompt.prefix(prefix)
-        items = self._items(line.prompt.add, place, _PROMPT)
-        held.prompt.update(items, keep=line.prompt.keep, fields=_with_earlier(fields, lane.fields), stays=False)
+        items = self._items(line.prompt.add, place, PROMPT)
+        seen = held.prompt.seen
+        keep = min(line.prompt.keep, len(seen))
+        held.sent.subtract(seen[keep:])
+        held.prompt.update(items, keep=keep, fields=_with_earlier(fields, lane.fields), stays=False)
+        held.sent.update(seen[keep:])
         lane.close(provenance="exact")
         self._replies(held, line, place)
 
@@ -199,10 +201,11 @@ class OwnLines:
         lane = held.lane
         assert held.prompt is not None
         before, rewritten = Counter(held.keys[line.keep :]), Region(held.contents[line.keep :])
-        sent = Counter(held.prompt.seen)
         keys = [xxhash.xxh3_64_intdigest(msgspec.json.encode(message)) for message in line.add]
         messages = [split(raw) if isinstance(raw, Mapping) else Message("other", []) for raw in line.add]
-        sent.subtract(held.keys[: line.keep])
+        held.kept.subtract(before)
+        sent = Counter({key: held.sent[key] - held.kept[key] for key in keys})
+        held.kept.update(keys)
         held.keys[line.keep :] = keys
         held.contents[line.keep :] = [content_keys(message) for message in messages]
         fresh = []
@@ -316,7 +319,7 @@ class OwnLines:
                 if piece.key in places:
                     piece.where = Where(
                         place.source, place.offset, place.length,
-                        _PREFIX * PARTS + places[piece.key], None, place.line,
+                        PREFIX * PARTS + places[piece.key], None, place.line,
                     )  # fmt: skip
         return pieces
 
@@ -325,14 +328,28 @@ class OwnLines:
         if recent is not None:
             return recent
         where = lane.tape.segment(ident).where
-        if where is None:
-            return None
+        known = self._texts.get(lane.id, ident)
+        if where is None or known is not None:
+            return known
         try:
             raw = self._fetch(where)
             text = None if raw is None else extract(raw, where.part)
         except DamagedLine:
             return None
-        return text[where.span[0] : where.span[1]] if text is not None and where.span else text
+        if text is not None:
+            text = text[where.span[0] : where.span[1]] if where.span else text
+            self._texts.put(lane.id, ident, text)
+        return text
+
+
+def _sent(messages: list[Any]) -> int:
+    """How many messages stood before the last answer."""
+    said = [isinstance(raw, Mapping) and split(raw).role == "assistant" for raw in messages]
+    end = next((place + 1 for place in range(len(said) - 1, -1, -1) if said[place]), len(said))
+    start = end
+    while start and said[start - 1] and (start == end or "role" not in messages[start - 1]):
+        start -= 1
+    return start
 
 
 def _with_earlier(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple[Field, ...]:

@@ -168,7 +168,7 @@ def format_of(address: str) -> Format:
 
 def describe(address: str) -> list[RunInfo]:
     """Rows of the list for an address; trouble is a row's `problem`."""
-    name = address.partition("://")[0] + "://"
+    name = address.partition("://")[0] + "://..."
     try:
         name = place(address)
         store = PostgresRuns(name)

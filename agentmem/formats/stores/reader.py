@@ -17,7 +17,8 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import LIVE_SECONDS, Options
 from agentmem.formats.source import NotYet, Unreadable, given_slice
 from agentmem.formats.stores.begun import begun, last_at, same
-from agentmem.formats.stores.lines import OwnLines, Place, extract
+from agentmem.formats.stores.lines import OwnLines
+from agentmem.formats.stores.place import Place, extract
 from agentmem.model import RunStatus, Where
 from agentmem.tokens import counter
 

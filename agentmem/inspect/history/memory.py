@@ -21,6 +21,9 @@ class MemoryKeeper:
     def past(self, path: str) -> Iterable[Version]:
         return ()
 
+    def begin(self, path: str) -> None:
+        """There is no past to stand on."""
+
     def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
         for key, data in new.items():
             if (path, key) not in self._messages:

@@ -1,6 +1,6 @@
 """The store on disk. Messages are content-addressed; a version is a cut of the one before and what was added.
 
-A generation is one file's life: its versions stand on each other, in the order of their numbers.
+A generation is one run in a file: its versions stand on each other, in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS message (
 );
 """
 _WHOLE_EVERY = 64
+_NOT_READ = -2
+"""No number of a version: what the generation holds is to be read before it goes on."""
 _PACKED = b"\x01"
 """With this begins what is packed; JSON never does."""
 _DICTIONARY = 32_768
@@ -187,6 +189,15 @@ class HistoryStore:
             self._begin_anew(error)
             return []
 
+    def begin(self, path: str) -> None:
+        """The next version begins a generation, or joins the one that another inspector began for the same run."""
+        if self._db is None or self._read_only:
+            return
+        real = self._path_of(path)
+        place, newest = self._places.pop(real, None), self._newest(real)
+        if place is not None and newest is not None and newest > place.generation:
+            self._places[real] = _Place(newest, _NOT_READ, (), b"")
+
     def keep(self, path: str, version: Version, new: Mapping[int, bytes]) -> None:
         if self._db is not None and not self._read_only:
             try:
@@ -301,8 +312,8 @@ class HistoryStore:
         """What the store holds, largest first. Raises Unreadable."""
         store = HistoryStore(path, read_only=True)
         rows = store._rows(
-            "SELECT path, (SELECT count(*) FROM version v WHERE v.generation=g.id), bytes FROM generation g "
-            "ORDER BY bytes DESC", (),
+            "SELECT path, sum((SELECT count(*) FROM version v WHERE v.generation=g.id)), sum(bytes) AS size "
+            "FROM generation g GROUP BY path ORDER BY size DESC", (),
         )  # fmt: skip
         store.close()
         if store.notice:

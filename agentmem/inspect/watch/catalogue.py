@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentmem.formats.reader import LIVE_SECONDS
-from agentmem.formats.source import Unreadable
+from agentmem.formats.source import Unreadable, signature_of
 from agentmem.inspect.discover import NoRuns, describe, expand, is_address, listed, nothing, places, postgres
+from agentmem.inspect.telling.pulse import NO_PERMISSION, trouble
 from agentmem.inspect.watch.servers import Servers
 from agentmem.model import RunInfo, RunStatus
 
-Stamp = tuple[int, int, int, int]
+Stamp = tuple[int, ...]
+"""(device, inode, size, time of the last change in nanoseconds, ...), behind them who may read it."""
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
@@ -151,7 +153,7 @@ class Catalogue:
                         continue  # gone since it was listed
                     if (status.st_dev, status.st_ino) not in seen:
                         seen.add((status.st_dev, status.st_ino))
-                        stamp = _with_log(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+                        stamp = _with_log(path, (status.st_dev, *signature_of(status)))
                         yield os.path.abspath(path), (path, stamp)
             except (NoRuns, Unreadable) as error:
                 problems.append(str(error))
@@ -194,8 +196,13 @@ class Catalogue:
 
     def _describe(self, file: _File) -> None:
         infos = {name_of(info): info for info in describe(file.path)}
-        if file.names and all(info.problem is not None for info in infos.values()):
+        known = [name for name in file.names or () if self._shown[name].problem is None]
+        if known and all(info.problem is not None for info in infos.values()):
             # Half written just now, or unreadable for a while: what was known stays.
+            for info in infos.values():
+                if info.problem == NO_PERMISSION:
+                    for name in known:
+                        self._shown[name] = replace(self._shown[name], status="stale", damage=trouble(info))
             return
         for name in file.names or ():
             if name not in infos:
@@ -231,6 +238,10 @@ class Catalogue:
         if info is not None:
             self._shown[name] = replace(info, problem=None, **known)  # type: ignore[arg-type]  # fields of RunInfo by name
 
+    def holds(self, path: str) -> bool:
+        """Whether a file is one of the targets', by its absolute path."""
+        return path in self._files
+
     def folders(self) -> set[Path]:
         """The folders whose changes tell of new runs, and those of the files that there are."""
         folders = {Path(path).parent for path, file in self._files.items() if isinstance(file.path, Path)}
@@ -256,7 +267,7 @@ def _with_log(path: Path, stamp: Stamp) -> Stamp:
             log = os.stat(f"{path}-wal")
         except OSError:
             return stamp
-        return (*stamp[:2], stamp[2] + log.st_size, max(stamp[3], log.st_mtime_ns))
+        return (*stamp[:2], stamp[2] + log.st_size, max(stamp[3], log.st_mtime_ns), *stamp[4:])
     return stamp
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from agentmem.formats.source import Signature, signature_of
+
 STEP_MS = 10
 DEBOUNCE_MS = 50
 """watchfiles gathers what comes within this time; 14 to 21 ms from write to callback."""
@@ -32,18 +34,17 @@ FIRST = 2
 REFUSED_SECONDS = 30.0
 """Where file events were refused they are asked for again after this time: limits of the system come and go."""
 
-Signature = tuple[int, int, int]
 Watcher = Callable[..., Iterable[set[tuple[Any, str]]]]
 """`watchfiles.watch`, or what does the same."""
 
 
 def signature(path: str) -> Signature | None:
-    """(inode, size, mtime in nanoseconds); None if it is not there."""
+    """None if it is not there."""
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+    return signature_of(status)
 
 
 def _identity(folder: Path) -> tuple[str, int, int] | None:

@@ -16,6 +16,7 @@ from agentmem.inspect.open import Opened, open_info
 from agentmem.inspect.watch.answers import Ask, answer, newest
 from agentmem.inspect.watch.catalogue import Catalogue
 from agentmem.inspect.watch.follow import Follower, Watcher
+from agentmem.inspect.watch.sample import Sampler
 from agentmem.inspect.watch.servers import Wakes
 from agentmem.inspect.watch.told import Emit, Progress, RunChanged, RunsChanged, Trouble
 from agentmem.model import Run
@@ -58,6 +59,7 @@ class Watch:
         self._counter = counter
         self._window = window
         self._keeper: MemoryKeeper | HistoryStore = HistoryStore(store_path()) if history else MemoryKeeper()
+        self._sampler = Sampler(self._keeper, counter)
         self._follower = Follower(watcher)
         self._catalogue = Catalogue(targets)
         self._wakes = Wakes(targets, self._follower.inbox.put)
@@ -122,6 +124,8 @@ class Watch:
                     self._retry = min(self._retry, FIRST_RETRY)
                 if changed or self._retry:
                     self._changed(changed, emit)
+                self._sampler.note(changed)
+                self._sampler.work(self._catalogue.holds, self._opened_at, self._shown_path(), WORK_SECONDS)
                 if now - status >= STATUS_SECONDS:
                     status = now
                     self._refresh(emit, quiet=True)
@@ -137,7 +141,14 @@ class Watch:
         if self._catalogue.waiting:
             return 0.0
         longest = RUNS_SECONDS if self._dirty else IDLE_SECONDS
-        return min(longest, self._retry) if self._retry else longest
+        return min([longest, *(wait for wait in (self._retry or None, self._sampler.wait()) if wait is not None)])
+
+    def _opened_at(self, path: str) -> Opened | None:
+        return next((one for one in self._open.values() if os.path.abspath(one.run.path) == path), None)
+
+    def _shown_path(self) -> str | None:
+        opened = self._open.get(self._chosen or "")
+        return None if opened is None else os.path.abspath(opened.run.path)
 
     def _look(self, now: float) -> None:
         began = time.monotonic()
@@ -196,13 +207,16 @@ class Watch:
         seconds = SLICES[min(self._slice, len(SLICES) - 1)] if opened is None or self._slice else BURST_SECONDS
         try:
             if opened is None:
+                info = self._catalogue.origin(name)
                 opened = open_info(
-                    self._catalogue.origin(name), counter=self._counter, window=self._window, keeper=self._keeper,
-                    seconds=seconds,
+                    info, counter=self._counter, window=self._window, keeper=self._keeper, seconds=seconds,
+                    reader=self._sampler.take(os.path.abspath(info.path)),
                 )  # fmt: skip
                 self._open[name] = opened
                 while len(self._open) > KEPT_OPEN:
-                    self._open.popitem(last=False)
+                    _, old = self._open.popitem(last=False)
+                    if old.overwritten:
+                        self._sampler.give(os.path.abspath(old.run.path), old.reader)
                 changed = True
             else:
                 changed = opened.refresh(seconds)
@@ -250,6 +264,8 @@ class Watch:
         if run is last:
             return
         self._last = run
+        for _ in run.survivals:
+            pass  # found here, so that the screen need not wait for it
         emit(RunChanged(run))
         steps = sum(not step.open for lane in run.lanes for step in lane.steps)
         at = {} if run.changed_at is None else {"at": run.changed_at}

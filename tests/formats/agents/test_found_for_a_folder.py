@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agentmem.formats import formats
 from agentmem.inspect.discover import EVERYWHERE, NoRuns, find
 from tests.conftest import ROOT
 
@@ -195,7 +197,7 @@ def test_homes_that_hold_rubbish_do_not_stand_in_the_way(home: Path, folder: Pat
 
 KEPT_AT_HOME = (
     "claude-code", "codex", "pi", "gemini-cli", "gemini-checkpoint", "qwen-code", "opencode", "opencode-storage",
-    "openhands",
+    "openhands", "cline-sdk", "roo", "cline",
 )  # fmt: skip
 
 
@@ -206,3 +208,36 @@ def test_all_runs_are_found_whatever_folder_they_were_made_in(
     placed = AGENTS[name](home, folder)
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     assert {row.path for row in find([EVERYWHERE]) if row.format == name} == {str(placed)}
+
+
+@pytest.mark.parametrize(
+    ("place", "sample"),
+    [
+        (".omp/agent/sessions/--work--", "pi/2026-03-20T09-46-40-000Z_tides.jsonl"),
+        (".openclaw/agents/main/sessions", "pi/2026-03-20T09-46-40-000Z_tides.jsonl"),
+        (".config/Cursor/User/globalStorage/kilocode.kilo-code/tasks", "roo-task/0195f3a0-6c1d-7e44-9b11-2f64f7a1c0de"),
+        (".vscode-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks", "cline-task/1775200000000"),
+        ("Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+         "roo-task/0195f3a0-6c1d-7e44-9b11-2f64f7a1c0de"),
+        (".config/mini-swe-agent", "mini-swe-agent/tides.traj.json"),
+    ],
+)  # fmt: skip
+def test_all_lists_the_relatives_of_an_agent_too(home: Path, folder: Path, place: str, sample: str) -> None:
+    name = "last_mini_run.traj.json" if "mini" in place else sample.rpartition("/")[2]
+    placed = _copied(sample, home / place / name)
+    (row,) = find([EVERYWHERE])
+    assert row.path.startswith(str(placed)) and row.problem is None
+
+
+def _documented() -> list[str]:
+    """Every place below a home in the table of the documents, without what stands for a name in it."""
+    table = (ROOT / "docs" / "formats.md").read_text().partition("## Where transcripts are looked for")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "`~/" in line]
+    return [place for row in rows for place in re.findall(r"`(~/[^`]*)`", row)]
+
+
+@pytest.mark.parametrize("place", _documented())
+def test_every_place_that_the_documents_name_is_listed_by_all(place: str) -> None:
+    patterns = [re.sub(r"\{[^|]*\|([^}]*)\}", r"\1", one) for known in formats() for one in known.everywhere]
+    named = place.partition("/*")[0]
+    assert any(one == named or one.startswith(f"{named}/") for one in patterns), f"{place} is promised"

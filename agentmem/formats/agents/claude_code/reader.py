@@ -152,6 +152,7 @@ class ClaudeCodeReader:
 
     def _feed(self, source: Source) -> None:
         for record in source.file.records():
+            self.draft.see(record.data, self._told_at(source, record.line))
             for found in read(record, source.path):
                 if isinstance(found, str):
                     self._problem(source, record.line, found)
@@ -194,8 +195,10 @@ class ClaudeCodeReader:
         return f"{self._read} records, {self._known} understood, {self._read - self._known} unknown: {shown}"
 
     def _problem(self, source: Source, line: int, what: str) -> None:
-        place = f"line {line}" if source is self._main else f"{Path(source.path).name}, line {line}"
-        self.draft.problem(place, what)
+        self.draft.problem(self._told_at(source, line), what)
+
+    def _told_at(self, source: Source, line: int) -> str:
+        return f"line {line}" if source is self._main else f"{Path(source.path).name}, line {line}"
 
     def _subagents(self) -> bool:
         """Files of subagents that are new."""

@@ -114,4 +114,7 @@ def peek(path: Path) -> RunInfo:
     )  # fmt: skip
 
 
-FORMAT = Format("cline-sdk", "Cline sessions", recognise, open_session, runs=runs, places=places, peek=peek)
+FORMAT = Format(
+    "cline-sdk", "Cline sessions", recognise, open_session, runs=runs, places=places,
+    everywhere=("{CLINE_DATA_DIR|~/.cline/data}/sessions/*",), peek=peek,
+)  # fmt: skip

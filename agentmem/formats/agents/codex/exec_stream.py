@@ -98,6 +98,7 @@ class ExecReader:
     def _record(self, record: Record) -> None:
         found, trouble = records_in(record.data)
         where = f"line {record.line}"
+        self.draft.see(record.data, where)
         if trouble:
             self.draft.problem(where, trouble)
         for start, data in found:

@@ -152,6 +152,7 @@ class RolloutReader:
         return at is not None and time.time() - at > QUIET_SECONDS
 
     def _record(self, followed: _Followed, record: Record) -> None:
+        followed.thread.draft.see(record.data, f"{followed.source}: line {record.line}")
         again = record.data == followed.last and b'"timestamp"' in record.data[:40]
         found, trouble = ([], "the record before it once more, left out") if again else records_in(record.data)
         followed.last = record.data

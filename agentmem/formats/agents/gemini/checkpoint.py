@@ -26,7 +26,15 @@ from agentmem.model import Field, RunInfo
 
 _LISTS = ("clientHistory", "history", BARE)
 """A change's file holds the contents under the first name, and what the screen showed under the second."""
-_PARTS = re.compile(rb'"parts"\s*:\s*[\[{"]')
+_PART = (
+    rb'\{\s*"(?:text|thought|thoughtSignature|functionCall|functionResponse|inlineData|fileData|executableCode'
+    rb'|codeExecutionResult|videoMetadata)"'
+)
+_PARTS = re.compile(rb'"parts"\s*:\s*(?:\[\s*(?:\]|"|' + _PART + rb')|' + _PART + rb'|")')
+"""Of the API, by the names that its parts have: other frameworks too keep `parts`."""
+_ROLE = re.compile(rb'"role"\s*:\s*"(?:user|model)"')
+_LONG = 60_000
+"""Bytes of a beginning in which the role, that may stand behind the parts, need not be seen yet."""
 _HEAD = re.compile(rb'(?:\{\s*"(?:history|clientHistory)"\s*:\s*)?\[\s*\{\s*"(?:role|parts)"\s*:')
 
 
@@ -95,6 +103,8 @@ def recognise(path: Path, head: bytes) -> bool:
     """Contents of the API under `history` or `clientHistory`, or a bare list of them."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n")
     if not text.startswith((b"{", b"[")) or not _PARTS.search(text):
+        return False
+    if not _ROLE.search(text) and len(text) < _LONG:
         return False
     return _HEAD.match(text) is not None or (b'"clientHistory"' in text and b'"toolCall"' in text)
 

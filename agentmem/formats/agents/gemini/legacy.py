@@ -109,6 +109,7 @@ class LegacyReader:
         keys = tuple(xxhash.xxh3_64_intdigest(data) for data in messages)
         listed: list[tuple[str, Mapping[str, Any], Place]] = []
         for place, (key, data) in enumerate(zip(keys, messages, strict=True)):
+            self.draft.see(data, f"message {place + 1}", "messages")
             try:
                 record = decode(data)
             except ValueError as error:

@@ -312,6 +312,7 @@ class QwenReader(LineReader):
             if change != "grown":
                 continue
             for record in file.records():
+                self.draft.see(record.data, f"{path.name} line {record.line}")
                 for item in values(record, self.starts):
                     if isinstance(item, str):
                         self.draft.problem(f"{path.name} line {record.line}", item)

@@ -169,10 +169,11 @@ class PiReader(LineReader):
         path: list[_Entry] = []
         entry, stop = leaf, None
         last: _Entry | None = None
+        after = 0
         while entry is not None:
             if entry.compaction:
                 if last is None:
-                    last, stop = entry, entry.kept
+                    last, stop, after = entry, entry.kept, len(path)
             else:
                 path.append(entry)
             if last is not None and entry.id == stop:
@@ -180,17 +181,10 @@ class PiReader(LineReader):
             entry = self._entries.get(entry.parent) if entry.parent is not None else None
         if last is not None:
             if entry is None:
-                path = [one for one in path if self._after(one, last)]
+                del path[after:]  # without its first kept entry a compaction keeps only what came after it
             path.append(last)
         path.reverse()
         return path
-
-    def _after(self, one: _Entry, compaction: _Entry) -> bool:
-        """Without its first kept entry a compaction keeps only what came after it."""
-        entry: _Entry | None = one
-        while entry is not None and entry is not compaction:
-            entry = self._entries.get(entry.parent) if entry.parent is not None else None
-        return entry is compaction
 
     # -- what they bring ------------------------------------------------------------------------------------------
 
@@ -362,5 +356,8 @@ def peek(path: Path) -> RunInfo:
 
 FORMAT = Format(
     "pi", "pi and its family", recognise, PiReader, places=places,
-    everywhere=("~/.pi/agent/sessions/*/*.jsonl", "~/.omp/agent/sessions/*/*.jsonl"), peek=peek,
+    everywhere=(
+        "{PI_CODING_AGENT_DIR|~/.pi/agent}/sessions/*/*.jsonl", "~/.omp/agent/sessions/*/*.jsonl",
+        "~/.openclaw/agents/*/sessions/*.jsonl",
+    ), peek=peek,
 )  # fmt: skip
