@@ -27,10 +27,12 @@ _PLACES: dict[str, str] = {
     "Verdict": "agentmem.ledger",
     "SqliteStore": "agentmem.checkpoint.sqlite",
     "PostgresStore": "agentmem.checkpoint.postgres",
+    "FileStore": "agentmem.checkpoint.files",
     "counter": "agentmem.tokens",
 }
 
 if TYPE_CHECKING:
+    from agentmem.checkpoint.files import FileStore as FileStore
     from agentmem.checkpoint.postgres import PostgresStore as PostgresStore
     from agentmem.checkpoint.recorder import Recorder as Recorder
     from agentmem.checkpoint.recorder import history as history
@@ -45,8 +47,8 @@ if TYPE_CHECKING:
     from agentmem.tokens import counter as counter
 
 __all__ = [
-    "Checkpoint", "Ledger", "Notebook", "PostgresStore", "Recorder", "SqliteStore", "State", "Verdict", "counter",
-    "history", "load", "record", "wrap",
+    "Checkpoint", "FileStore", "Ledger", "Notebook", "PostgresStore", "Recorder", "SqliteStore", "State", "Verdict",
+    "counter", "history", "load", "record", "wrap",
 ]  # fmt: skip
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
+_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
+"""The years 1 to 9999 in seconds since the epoch: what every store can hold."""
 
 
 def optional(value: Any, kind: type[T], name: str) -> T | None:
@@ -15,6 +18,43 @@ def optional(value: Any, kind: type[T], name: str) -> T | None:
     if value is None or type(value) is kind:
         return value
     raise TypeError(f"{name}: expected {kind.__name__}, not {type(value).__name__}")
+
+
+def number(value: object, name: str, *, whole: bool = False, least: float | None = 0) -> float:
+    """The value, if it is a finite number (with `whole` an integer) and not below `least`. Raises ValueError naming
+    it: NaN and infinity would pass every later comparison wrongly, and no JSON has them."""
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise ValueError(f"{name} is {value!r}, not {'a whole' if whole else 'a'} number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}, not a finite number")
+    if least is not None and value < least:
+        raise ValueError(f"{name} is {value!r}, it cannot be {'negative' if least == 0 else f'below {least}'}")
+    return cast(float, value)
+
+
+def moment(value: object, name: str) -> float:
+    """The value, if it is a moment in seconds since the epoch, of the years 1 to 9999. Raises ValueError naming it."""
+    given = number(value, name, least=None)
+    if not _FIRST <= given <= _LAST:
+        raise ValueError(f"{name} is {value!r}, not seconds since the epoch")
+    return given
+
+
+def asked(generation: int, step: int | None, at: float | None) -> None:
+    """Raises ValueError unless a version can be asked for like this."""
+    if not isinstance(generation, int) or isinstance(generation, bool) or generation > 0:
+        raise ValueError(f"generation is 0 for the newest, -1 for the one before, ...; not {generation!r}")
+    if step is not None:
+        number(step, "step", whole=True, least=None)
+    if at is not None:
+        moment(at, "at")
+
+
+def span(since: float | None, until: float | None) -> None:
+    """Raises ValueError unless both are moments or None."""
+    for name, value in (("since", since), ("until", until)):
+        if value is not None:
+            moment(value, name)
 
 
 def dump(value: Any) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentmem.checkpoint.delta.run import Given, RunMemo
 from agentmem.checkpoint.files import CHECKPOINT, DEFAULT_FOLDER, LEDGER, FileStore, history_path, load_path
-from agentmem.checkpoint.given import mapping, message_list, optional, records
+from agentmem.checkpoint.given import mapping, message_list, number, optional, records
 from agentmem.checkpoint.store import LIVE, Checkpoint, CheckpointError, ConflictError, SaveError, Store
 from agentmem.checkpoint.values import copied
 
@@ -124,23 +124,26 @@ class Recorder:
         `step` is counted if it is not given. What is None stays as it was (state, notes, model, system, tools, window,
         goal) or is unknown (the others).
 
-        Raises TypeError naming the path of a value that a file cannot give back exactly, ConflictError if another saved
-        the run in between, SaveError if it could not be written. The previous checkpoint stands after all of them.
+        Raises TypeError naming the path of a value that a file cannot give back exactly, ValueError for a window below
+        1 or a clock that gives no moment, ConflictError if another saved the run in between, SaveError if it could not
+        be written. The previous checkpoint stands after all of them.
         """
         with self._lock:
             if self.finished:
                 raise ValueError(f"run {self.run_id!r} is finished; record it again to go on")
-            number = optional(step, int, "step")
+            asked = optional(step, int, "step")
+            if optional(window, int, "window") is not None:
+                number(window, "window", least=1)
             held = notes if notes is not None else self._pending.get("notes")
             given = Given(
                 messages=message_list(messages),
-                step=self.step + 1 if number is None else number,
+                step=self.step + 1 if asked is None else asked,
                 state=mapping(state if state is not None else self._pending.get("state"), "state"),
                 prompt=prompt,
                 sticky={
                     "goal": optional(goal, str, "goal"),
                     "model": optional(model, str, "model"),
-                    "window": optional(window, int, "window"),
+                    "window": window,
                     "system": system,
                     "tools": list(tools) if isinstance(tools, tuple) else tools,
                     "notes": held,
@@ -235,9 +238,9 @@ def record(
     a run that is done is begun anew, unless `reopen` says to go on with it. One that failed or was interrupted goes on.
 
     `resume=False` begins anew in the same files in any case; what was recorded before stays in the ledger. `rebuild`
-    takes the newest version from the ledger, where the checkpoint is damaged. `store` is another place than files: a
-    store, the path of an SQLite file (`runs.db`) or a `postgresql://` address. `clock` gives the times of the saves, in
-    seconds since the epoch.
+    takes the newest version from the ledger, where the checkpoint is damaged. `store` is another place than `folder`: a
+    store, the path of an SQLite file (`runs.db`), a `postgresql://` address, or another folder of files. `clock` gives
+    the times of the saves, in seconds since the epoch.
 
     Raises DamagedError, NewerSchemaError or another CheckpointError if what is there cannot be gone on from.
     """
@@ -247,9 +250,10 @@ def record(
 
 
 def place_of(store: Store | str | os.PathLike[str]) -> Store:
-    """The store of an address: `postgresql://...`, or a file that ends in `.db`, `.sqlite` or `.sqlite3`.
+    """The store of an address: `postgresql://...`, a file that ends in `.db`, `.sqlite` or `.sqlite3`, or else a folder
+    of files, which need not be there yet.
 
-    Raises ValueError for another text, CheckpointError if what it needs is not installed.
+    Raises ValueError for what can be none of them, CheckpointError if what it needs is not installed.
     """
     if not isinstance(store, str | os.PathLike):
         return store
@@ -262,7 +266,13 @@ def place_of(store: Store | str | os.PathLike[str]) -> Store:
         from agentmem.checkpoint.sqlite import SqliteStore  # only who keeps runs there needs it
 
         return SqliteStore(address)
-    raise ValueError(f"{address!r}: a store is a file that ends in .db or .sqlite, or a postgresql:// address")
+    told = not address or "://" in address or os.path.splitext(address)[1] or os.path.isfile(address)
+    if told and not os.path.isdir(address):
+        # A mistyped address or file name is not made a folder of that name.
+        raise ValueError(
+            f"{address!r}: a store is a file that ends in .db or .sqlite, a postgresql:// address, or a folder"
+        )
+    return FileStore(address)
 
 
 def _path(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
@@ -285,9 +295,9 @@ def load(
     """The newest version of a run: the checkpoint, rolled forward by the ledger. Changes nothing.
 
     `run` is a path (a Path, or a text that ends in `.json`) or a run id, looked up in `folder`. `generation=-1` is the
-    version one save before, from the ledger, `-2` the one before that. `rebuild` takes the newest from the ledger.
-    `step` asks for the last save of that step, `at` for the last one up to that moment (seconds since the epoch).
-    `store` is as in `record`.
+    version one save before, from the ledger, `-2` the one before that. `rebuild` takes the newest from the ledger; of a
+    version that is damaged, the newest before it that can be rebuilt. `step` asks for the last save of that step, `at`
+    for the last one up to that moment (seconds since the epoch). `store` is as in `record`.
 
     Raises MissingError if there is none, DamagedError saying where, why and what can be had instead.
     """
@@ -300,12 +310,17 @@ def history(
     run: str | os.PathLike[str],
     folder: str | os.PathLike[str] = DEFAULT_FOLDER,
     *,
+    rebuild: bool = False,
     since: float | None = None,
     until: float | None = None,
     store: Store | str | os.PathLike[str] | None = None,
 ) -> Iterator[Checkpoint]:
-    """Every version of a run that can be rebuilt, oldest first; those saved from `since` to `until` (seconds since the
-    epoch, both included). Raises MissingError, DamagedError."""
+    """Every version of a run, oldest first; those saved from `since` to `until` (seconds since the epoch, both
+    included). `store` is as in `record`.
+
+    Raises MissingError, and DamagedError before the first version where one of them cannot be had, saying where, why
+    and what can be had instead: `rebuild` gives those that can be rebuilt.
+    """
     if store is not None:
-        return place_of(store).history(os.fspath(run), since=since, until=until)
-    return history_path(_path(run, folder), since=since, until=until)
+        return place_of(store).history(os.fspath(run), rebuild, since=since, until=until)
+    return history_path(_path(run, folder), rebuild, since=since, until=until)

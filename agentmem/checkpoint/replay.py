@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentmem.checkpoint import ledger_line
@@ -27,12 +27,15 @@ class Ledger:
     problems: list[Problem]
     torn: bool
     """It does not end in a newline: being written, or left by a crash."""
+    holes: list[int] = field(default_factory=list)
+    """For each line that cannot be read, how many that can stand before it; not for half a line at the end."""
 
 
 def read_ledger(data: bytes, path: str) -> Ledger:
     """Raises NewerSchemaError for a line of a newer version."""
     lines: list[Line] = []
     problems: list[Problem] = []
+    holes: list[int] = []
     torn = bool(data) and not data.endswith(b"\n")
     start = 0
     for number, raw in enumerate(data.split(b"\n"), 1):
@@ -44,9 +47,10 @@ def read_ledger(data: bytes, path: str) -> Ledger:
             except DamagedLine as error:
                 place = f"{path}: line {number}, byte {start}"
                 last = torn and start + len(raw) == len(data)
+                holes += [] if last else [len(lines)]
                 problems.append(Problem(place, f"half a line, {len(raw)} bytes" if last else f"damaged: {error}"))
         start += len(raw) + 1
-    return Ledger(lines, problems, torn)
+    return Ledger(lines, problems, torn, holes)
 
 
 def read_checkpoint(data: bytes, path: str) -> Checkpoint:
@@ -198,9 +202,11 @@ def continuous(ledger: Ledger, seq: int | None) -> bool:
     return reached is not None and reached == seq
 
 
-def versions(ledger: Ledger, path: str, problems: list[Problem]) -> Iterator[Checkpoint]:
-    """Every version that the ledger's lines lead to, oldest first. Those behind a damaged line, up to the next whole
-    one, are left out and added to the problems."""
+def versions(
+    ledger: Ledger, path: str, problems: list[Problem], first: int | None = None
+) -> Iterator[Checkpoint]:
+    """Every version that the ledger's lines lead to, oldest first; with `first` from the save of that number on. Those
+    behind a damaged line, up to the next whole one, are left out and added to the problems."""
     replay = Replay(path)
     for line in ledger.lines:
         try:
@@ -208,6 +214,6 @@ def versions(ledger: Ledger, path: str, problems: list[Problem]) -> Iterator[Che
         except ValueError as error:
             problems.append(Problem(f"{path}: save {line.seq}, step {line.step}", f"not shown: {error}"))
             continue
-        version = replay.version()
+        version = replay.version() if first is None or line.seq >= first else None
         if version is not None:
             yield noted(version, "ledger", problems, ledger)

@@ -157,10 +157,14 @@ class Store(Protocol):
         self, run: str, generation: int = 0, rebuild: bool = False, *, step: int | None = None, at: float | None = None
     ) -> Checkpoint:
         """The newest version, or the one `-generation` saves before; with `step` the last save of that step; with `at`
-        (seconds since the epoch) the last save up to that moment. Raises MissingError, DamagedError."""
+        (seconds since the epoch) the last save up to that moment. Raises MissingError; DamagedError where it was saved
+        and cannot be had, saying what can: with `rebuild` the newest before it that can be rebuilt."""
 
-    def history(self, run: str, *, since: float | None = None, until: float | None = None) -> Iterator[Checkpoint]:
-        """All versions that can still be rebuilt, oldest first; those saved from `since` to `until`, both included."""
+    def history(
+        self, run: str, rebuild: bool = False, *, since: float | None = None, until: float | None = None
+    ) -> Iterator[Checkpoint]:
+        """All versions, oldest first; those saved from `since` to `until`, both included. Raises MissingError;
+        DamagedError before the first where one of them cannot be had: with `rebuild` those that can are given."""
 
     def runs(self) -> list[str]:
         """Ids of the runs that there are, sorted."""

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agentmem.checkpoint.given import number
 from agentmem.memory.fence import decode_fence, prompt
 from agentmem.memory.files import FileError, damage, read_whole, sealed, write_whole
 from agentmem.memory.messages import Message, pieces, system_only
 from agentmem.memory.policies import Policy, drop_oldest
-from agentmem.memory.recall.memory import Memory, Recalled, content_words
+from agentmem.memory.recall.memory import Memory, Recalled, check_search, content_words
 from agentmem.memory.recall.sqlite import SqliteMemory
 from agentmem.memory.state import State
 from agentmem.model import Drop
@@ -78,8 +79,13 @@ class Agent:
         """`budget`: tokens of the window, for `policy` (default: drop the oldest, by the counter chars4).
 
         What the user says is remembered with `user_trust`; what the model says with `reply_trust`, below the default
-        floor, since what it asserts is no fact.
+        floor, since what it asserts is no fact. Raises ValueError for a budget, a k, a trust or a floor that cannot be.
         """
+        number(budget, "agent: budget")
+        check_search(k, min_trust)
+        for name, trust in (("user_trust", user_trust), ("reply_trust", reply_trust)):
+            if not 0 <= number(trust, f"agent: {name}") <= 1:
+                raise ValueError(f"agent: {name} is {trust!r}, not from 0 to 1")
         self.client = client
         self.memory: Memory = SqliteMemory() if memory is None else memory
         self.state = state

@@ -11,8 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from agentmem.checkpoint.given import number
 from agentmem.memory.files import FileError, read_whole, write_whole
-from agentmem.memory.messages import Message, Protect, drop, pieces, protected
+from agentmem.memory.messages import Message, Protect, check, drop, is_output, pieces, protected
 from agentmem.model import Drop, TokenCounter
 from agentmem.tokens import chars4
 
@@ -81,8 +82,8 @@ def by_reference(
 
     Whatever the budget; results made of blocks with pictures stay. Doing it again changes nothing.
     """
-    if budget < 0:
-        raise ValueError(f"a budget of {budget} tokens is negative")
+    check(messages, budget)
+    number(keep, "keep", whole=True)
     if over < 500:
         raise ValueError(f"a reference may be longer than {over} characters: take at least 500")
     untouched = protect(messages)
@@ -104,6 +105,9 @@ def by_reference(
 
 
 def _referred(message: Message, artefacts: Artefacts, over: int) -> Message:
+    if is_output(message):
+        text = _long(message.get("output"), over)
+        return message if text is None else {**message, "output": artefacts.put(text).reference}
     content = message.get("content")
     if message.get("role") in ("tool", "function"):
         text = _long(content, over)

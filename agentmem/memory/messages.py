@@ -1,7 +1,9 @@
-"""Message lists in the OpenAI chat and the Anthropic shape: pieces, tokens, what belongs together, what must stay.
+"""Message lists in the shapes of OpenAI (chat, and Responses items) and Anthropic: pieces, tokens, what belongs
+together, what must stay.
 
 Policies (`agentmem.memory.policies`) work on groups: an assistant message with its calls and all messages up to the
-last result of them, so that no policy can part a call from its result.
+last result of them, so that no policy can part a call from its result. Of Responses items, reasoning belongs to the
+item behind it, as the API asks for.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentmem.checkpoint.given import dump, number
 from agentmem.memory.notebook import canonical
 from agentmem.model import HEAD_CHARACTERS, Cause, Drop, Kind, TokenCounter
 from agentmem.tape import Piece
@@ -24,8 +27,13 @@ _GOAL = re.compile(r"^GOAL \(unchanged\): ", re.MULTILINE)
 _PICTURES = frozenset({"image", "image_url", "input_image", "document", "input_file", "file"})
 _ROLES: dict[object, Kind] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "result",
-    "function": "result",
+    "function": "result", "human": "user", "ai": "assistant",
 }  # fmt: skip
+_TYPED = frozenset({"human", "ai", "system", "tool"})
+"""Types of messages that stand in the place of a role."""
+_WITHIN = ("output", "outputs", "results", "result")
+"""Where a call that the provider makes by itself holds what came back."""
+_LABELS = frozenset({"type", "id", "status", *_WITHIN})
 _FAILED = re.compile(
     r"\s*(?:<tool_use_error>|\[?(?:fatal|error|exception)\b\]?\s*[:!]|traceback \(most recent call last\)"
     r"|[A-Za-z_][\w.]*(?:Error|Exception)\b\s*[:(]|command not found|permission denied|no such file or directory)",
@@ -37,27 +45,98 @@ _EXIT = re.compile(
 _ERROR_KEYS = ("error", "hata", "errorMessage", "error_message", "exception")
 
 
+def check(messages: Sequence[Any], budget: int) -> None:
+    """Raises ValueError for a budget that is negative or no number, and for a message that is no mapping: what a policy
+    cannot read it would lose without a record."""
+    number(budget, "budget")
+    for index, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise ValueError(
+                f"messages[{index}] is a {type(message).__name__}, not a mapping: hand over what its model_dump() gives"
+            )
+
+
 # -- pieces -----------------------------------------------------------------------------------------------------------
 
 
 def pieces(message: Mapping[str, Any]) -> tuple[Piece, ...]:
     """The pieces of one message, in order: its text, its calls (`tool arguments`), its results, its pictures.
 
-    Every part of the content is in a piece; what is not understood is an `other` piece of canonical JSON. A picture
-    counts a flat estimate, never the length of its payload.
+    Every part of the content is in a piece; what is not understood, a message of an unknown kind too, is an `other`
+    piece of canonical JSON. A picture counts a flat estimate, never the length of its payload.
     """
     return tuple(_pieces(message))
 
 
-def _pieces(message: Mapping[str, Any]) -> Iterator[Piece]:
-    kind = _ROLES.get(message.get("role"), "other")
+def _pieces(message: Mapping[str, Any]) -> list[Piece]:
+    """At least one piece: what leaves with the message is never without a record."""
+    found = list(_parts(message))
+    if found:
+        return found
+    if _kind(message) == "assistant" and not message.get("content"):
+        return [Piece("assistant", "")]
+    return [Piece("other", canonical(dict(message)))]
+
+
+def _kind(message: Mapping[str, Any]) -> Kind:
+    role, sort = message.get("role"), message.get("type")
+    return _ROLES.get(sort if role is None and sort in _TYPED else role, "other")
+
+
+def _is_item(message: Mapping[str, Any]) -> bool:
+    """Whether it is a Responses item other than a message."""
+    sort = message.get("type")
+    return message.get("role") is None and isinstance(sort, str) and sort != "message" and sort not in _TYPED
+
+
+def is_output(message: Mapping[str, Any]) -> bool:
+    """Whether it is a Responses item with the result of a call, in `output`."""
+    return _is_item(message) and str(message["type"]).endswith("_call_output")
+
+
+def _item(item: Mapping[str, Any]) -> Iterator[Piece]:
+    sort = str(item["type"])
+    if is_output(item):
+        yield Piece("result", _flat(item.get("output")), call_id=_name(item.get("call_id")) or _name(item.get("id")))
+    elif sort.endswith("_call"):
+        tool = str(item.get("name") or sort.removesuffix("_call"))
+        given = item.get("arguments", item.get("input", item.get("action")))
+        if given is None:
+            given = {name: value for name, value in item.items() if name not in _LABELS and name != "call_id"}
+        yield Piece("call", f"{tool} {_arguments(given)}", call_id=_name(item.get("call_id")), tool=tool)
+        for name in _WITHIN:
+            if item.get(name) is not None:
+                picture = sort == "image_generation_call"
+                yield _picture({**item, "type": "image"}) if picture else Piece("result", _flat(item[name]), tool=tool)
+    elif sort == "reasoning":
+        texts = [
+            block["text"]
+            for name in ("summary", "content")
+            for block in (item.get(name) if isinstance(item.get(name), list) else None) or ()
+            if isinstance(block, Mapping) and isinstance(block.get("text"), str)
+        ]
+        yield Piece("thinking", "\n".join(texts) if texts else None)
+    elif sort in ("compaction", "context_compaction", "compaction_summary"):
+        summary = item.get("content") or item.get("summary")
+        yield Piece("summary", _flat(summary) if summary else None)
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[Piece]:
+    if _is_item(message):
+        yield from _item(message)
+        return
+    kind = _kind(message)
     content = message.get("content")
     if kind == "result":
         yield Piece(
             "result", _flat(content), call_id=_name(message.get("tool_call_id")), tool=_name(message.get("name"))
         )
         return
-    for block in content if isinstance(content, list) else [] if content is None else [content]:
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    if kind == "assistant" and isinstance(thought, str) and thought:
+        yield Piece("thinking", thought)
+    for given in content if isinstance(content, list) else [] if content is None else [content]:
+        block = given if isinstance(given, str | Mapping) else dump(given) or given
         if isinstance(block, str):
             if block or kind != "assistant":
                 yield Piece(_told(block, kind), block)
@@ -65,6 +144,9 @@ def _pieces(message: Mapping[str, Any]) -> Iterator[Piece]:
             yield _block(block, kind)
         else:
             yield Piece("other", canonical(block))
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        yield Piece(kind, refusal)
     for call in _calls(message):
         function = call.get("function")
         body = function if isinstance(function, Mapping) else call
@@ -85,6 +167,8 @@ def _block(block: Mapping[str, Any], kind: Kind) -> Piece:
         return Piece("result", _flat(block.get("content")), call_id=_name(block.get("tool_use_id")))
     if sort in _PICTURES:
         return _picture(block)
+    if sort == "refusal" and isinstance(block.get("refusal"), str):
+        return Piece(kind, block["refusal"])
     return Piece("other", canonical(dict(block)))
 
 
@@ -168,13 +252,16 @@ def groups(messages: Sequence[Mapping[str, Any]]) -> list[range]:
     """The list as groups that may only stay or leave whole, in order: ranges of indices.
 
     A result belongs to the nearest call before it with its id that has no result yet. What stands between a call and
-    its result belongs to their group. A result without a call and a call without a result are groups of their own.
+    its result belongs to their group. A result without a call and a call without a result are groups of their own, and
+    the reasoning in front of an item belongs to its group.
     """
     waiting: dict[str, list[int]] = {}
     spans: list[tuple[int, int]] = []
     for index, message in enumerate(messages):
         start = index
         if message.get("role") == "function" and index and "function_call" in messages[index - 1]:
+            start = index - 1
+        if index and _is_item(messages[index - 1]) and messages[index - 1].get("type") == "reasoning":
             start = index - 1
         for piece in _pieces(message):
             if piece.kind == "call" and piece.call_id:
@@ -213,7 +300,7 @@ Protect = Callable[[Sequence[Mapping[str, Any]]], frozenset[int]]
 
 def system_only(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     """The system messages: for a conversation without a goal."""
-    return frozenset(i for i, message in enumerate(messages) if _ROLES.get(message.get("role")) == "system")
+    return frozenset(i for i, message in enumerate(messages) if _kind(message) == "system")
 
 
 def protected(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
@@ -249,7 +336,11 @@ def last_failure(messages: Sequence[Mapping[str, Any]]) -> int | None:
 def failed(message: Mapping[str, Any]) -> bool:
     """Whether the message holds a result that says it failed: by its flag, else by its error entry, first line or exit
     code."""
-    if _ROLES.get(message.get("role")) == "result":
+    if is_output(message):
+        return _says_failed(_flat(message.get("output")), message.get("is_error"))
+    if _is_item(message):
+        return bool(message.get("error"))  # a call that the provider makes by itself
+    if _kind(message) == "result":
         flag = True if message.get("status") == "error" else message.get("is_error")
         return _says_failed(_flat(message.get("content")), flag)
     content = message.get("content")

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from agentmem.checkpoint.given import number
 from agentmem.model import HEAD_CHARACTERS, Drop, TokenCounter
 from agentmem.tokens import words
 
@@ -55,8 +56,10 @@ class Notebook:
 
         A fact is counted with its line break; one that fits exactly stays; at the first that does not fit all older
         ones leave, even those that would fit. The note stays whatever the budget. Returns what left, oldest first.
-        `at` is the number of the step whose prompt is being made, for the drops.
+        `at` is the number of the step whose prompt is being made, for the drops. Raises ValueError for a budget that is
+        no finite number; one that is negative leaves no fact.
         """
+        number(max_tokens, "trim: max_tokens", least=None)
         left = max_tokens - count(self.system)
         keep = len(self._facts)
         while keep and (cost := count(self._facts[keep - 1] + "\n")) <= left:
@@ -85,13 +88,21 @@ class Notebook:
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Notebook:
         """Raises ValueError that names the entry that is missing or of another type."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"notebook: {type(data).__name__} is no mapping")
         system, facts, gone = data.get("system"), data.get("facts"), data.get("trimmed", 0)
         if not isinstance(system, str):
             raise ValueError("notebook: system is not a text")
         if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in facts):
             raise ValueError("notebook: facts is not a list of texts")
-        if not isinstance(gone, int) or gone < 0:
-            raise ValueError("notebook: trimmed is not a count")
         book = cls(system, facts)
-        book._gone = gone
+        book._gone = int(number(gone, "notebook: trimmed", whole=True))
         return book
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Notebook) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]  # a notebook changes
+
+    def __repr__(self) -> str:
+        return f"Notebook({self.system!r}, {len(self._facts)} facts)"

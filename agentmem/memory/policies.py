@@ -12,8 +12,21 @@ from functools import partial
 from typing import Any
 
 from agentmem import safe
+from agentmem.checkpoint.given import number
 from agentmem.memory.fence import guard_headings
-from agentmem.memory.messages import PROGRESS, Message, Protect, drop, drops, groups, pieces, protected, tokens
+from agentmem.memory.messages import (
+    PROGRESS,
+    Message,
+    Protect,
+    check,
+    drop,
+    drops,
+    groups,
+    is_output,
+    pieces,
+    protected,
+    tokens,
+)
 from agentmem.model import Drop, TokenCounter
 from agentmem.tokens import chars4
 
@@ -51,7 +64,8 @@ def shrink(
 
     Whatever the budget, for an old result is worth its head. Pictures in a result stay. Doing it again changes nothing.
     """
-    _check(budget)
+    check(messages, budget)
+    _sizes(keep=keep, over=over, head=head)
     if head + len(TRIMMED) > over:
         raise ValueError(f"shrink: the first {head} characters and the marker are more than {over}")
     untouched = protect(messages)
@@ -74,6 +88,9 @@ def shrink(
 
 
 def _shrunk(message: Message, over: int, head: int) -> Message:
+    if is_output(message):
+        short = _short(message.get("output"), over, head)
+        return message if short is message.get("output") else {**message, "output": short}
     content = message.get("content")
     if message.get("role") in ("tool", "function"):
         short = _short(content, over, head)
@@ -125,6 +142,7 @@ def drop_oldest(
 
     What is protected stays and is paid for first. Call it before the new turn is added: it is a window on the past.
     """
+    check(messages, budget)
     keep = _newest(messages, budget, count, protect(messages))
     left = [message for index, message in enumerate(messages) if index not in keep]
     kept = [message for index, message in enumerate(messages) if index in keep]
@@ -132,7 +150,6 @@ def drop_oldest(
 
 
 def _newest(messages: Sequence[Message], budget: int, count: TokenCounter, untouched: frozenset[int]) -> set[int]:
-    _check(budget)
     cost = [tokens(message, count) for message in messages]
     bundles = groups(messages)
     keep = {i for bundle in bundles if not untouched.isdisjoint(bundle) for i in bundle}
@@ -166,7 +183,8 @@ def summarise_middle(
     Groups are kept whole, so a few more than `tail` may stay. The summary is cut to what the budget leaves; if what is
     kept is over the budget by itself, the summary stands whole.
     """
-    _check(budget)
+    check(messages, budget)
+    _sizes(tail=tail)
     if sum(tokens(message, count) for message in messages) <= budget:
         return list(messages), ()
     untouched = protect(messages)
@@ -193,6 +211,7 @@ def summarise_oldest(
 
     Where what is protected leaves no room for a summary, the oldest are dropped without one, and the drops say so.
     """
+    check(messages, budget)
     untouched = protect(messages)
     if len(_newest(messages, budget, count, untouched)) == len(messages):
         return list(messages), ()
@@ -285,6 +304,6 @@ def policy(name: str, **options: Any) -> Policy:
     return partial(_NAMED[name], **options)
 
 
-def _check(budget: int) -> None:
-    if budget < 0:
-        raise ValueError(f"a budget of {budget} tokens is negative")
+def _sizes(**given: int) -> None:
+    for name, value in given.items():
+        number(value, name, whole=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, TypedDict
 
 from agentmem import safe
+from agentmem.checkpoint.given import number
 from agentmem.memory.fence import guard_headings
 from agentmem.model import HEAD_CHARACTERS, Drop, Field, Kind, TokenCounter
 from agentmem.tokens import words
@@ -71,7 +72,8 @@ class State:
         *,
         verified: Mapping[str, Verification] | None = None,
     ) -> None:
-        """Raises ValueError for an empty goal, a negative number, or a fact that `verified` does not name."""
+        """Raises ValueError for an empty goal, a number that is negative or not finite, or a fact that `verified` does
+        not name."""
         self.goal = goal
         self.plan = list(plan)
         """Texts in order; the first `step` are finished."""
@@ -119,8 +121,9 @@ class State:
             raise Unverified(name)
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"fact {name!r}: name and value are texts, not {type(value).__name__}")
+        at = self._at(step)
         dict.__setitem__(self._facts, name, value)
-        self._verified[name] = Verification(by, self.attempts if step is None else step)
+        self._verified[name] = Verification(by, at)
 
     def forget(self, name: str) -> Drop:
         """Take a fact out of the state and say so. Raises KeyError if it is not held."""
@@ -131,8 +134,10 @@ class State:
         return self._drop("field", f"facts.{name}", "fact", value, tokens, "forgotten by State.forget")
 
     def claim(self, text: str, step: int | None = None) -> None:
-        """Log what the model asserts. It never becomes a fact by that."""
-        self.log.append({"kind": "claim", "step": self.attempts if step is None else step, "text": text})
+        """Log what the model asserts. It never becomes a fact by that. Raises TypeError for what is no text."""
+        if not isinstance(text, str):
+            raise TypeError(f"a claim is a text, not {type(text).__name__}")
+        self.log.append({"kind": "claim", "step": self._at(step), "text": text})
 
     @property
     def last_error(self) -> str | None:
@@ -147,8 +152,12 @@ class State:
         """The newest failure. Every failure is logged, this one too."""
         if not isinstance(text, str):
             raise TypeError(f"last_error is a text, not {type(text).__name__}")
+        self.log.append({"kind": "failure", "step": self._at(step), "text": text})
         self._last_error = text
-        self.log.append({"kind": "failure", "step": self.attempts if step is None else step, "text": text})
+
+    def _at(self, step: int | None) -> int:
+        """The step that was given, or the calls made so far. Raises ValueError for what is no number of a step."""
+        return self.attempts if step is None else int(number(step, "state: step", whole=True))
 
     def recover(self) -> None:
         """Nothing fails any more; the log keeps what did."""
@@ -157,15 +166,16 @@ class State:
     # -- budgets ------------------------------------------------------------------------------------------------------
 
     def spend(self, usd: float = 0.0, calls: int = 1) -> None:
-        """Count model calls and what they cost."""
-        if usd < 0 or calls < 0:
-            raise ValueError("spend: neither dollars nor calls can be negative")
-        self.spent_usd += usd
-        self.attempts += calls
+        """Count model calls and what they cost. Raises ValueError for what is no finite number, or negative."""
+        usd, made = number(usd, "spend: usd"), int(number(calls, "spend: calls", whole=True))
+        total = number(self.spent_usd + usd, "spend: usd in all")
+        self.spent_usd, self.attempts = total, self.attempts + made
 
     def advance(self, items: int = 1) -> None:
-        """So many plan items more are finished; at most all of them."""
-        self.step = min(max(self.step + items, 0), max(len(self.plan), self.step))
+        """So many plan items more are finished; at most all of them. Raises ValueError for a negative number: what is
+        not finished after all is said by setting `step`."""
+        more = int(number(items, "advance: items", whole=True))
+        self.step = min(self.step + more, max(len(self.plan), self.step))
 
     @property
     def exhausted(self) -> bool:
@@ -207,8 +217,7 @@ class State:
         self._check()
         if max_tokens is None:
             return self._render(0), ()
-        if max_tokens < 0:
-            raise ValueError(f"render: a budget of {max_tokens} tokens is negative")
+        number(max_tokens, "render: max_tokens")
         alone = count(self._goal_block())
         if alone > max_tokens:
             raise ValueError(f"render: the goal alone takes {alone} tokens, the budget is {max_tokens}")
@@ -311,6 +320,8 @@ class State:
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> State:
         """The state that `to_dict` gave. Raises ValueError that names the entry that is wrong."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"state: {type(data).__name__} is no mapping")
         facts, log, error = data.get("facts", {}), data.get("log", []), data.get("last_error")
         if not isinstance(facts, Mapping) or not all(isinstance(v, str) for pair in facts.items() for v in pair):
             raise ValueError("state: facts does not map texts to texts")
@@ -339,19 +350,12 @@ class State:
         if not all(isinstance(item, str) for item in self.plan):
             raise ValueError("state: plan is not a list of texts")
         for name in ("step", "attempts", "budget_steps"):
-            _number(name, getattr(self, name), (int,))
+            number(getattr(self, name), f"state: {name}", whole=True)
         for name in ("budget_spend_usd", "spent_usd"):
-            _number(name, getattr(self, name), (int, float))
+            number(getattr(self, name), f"state: {name}")
 
 
 _PLAIN = ("goal", "plan", "step", "attempts", "budget_steps", "budget_spend_usd", "spent_usd")
-
-
-def _number(name: str, value: object, types: tuple[type, ...]) -> None:
-    if not isinstance(value, types) or isinstance(value, bool):
-        raise ValueError(f"state: {name} is {value!r}, not a number")
-    if not value >= 0:  # type: ignore[operator]  # a number by now; `not >=` refuses NaN too
-        raise ValueError(f"state: {name} is {value!r}, it cannot be negative")
 
 
 def _seals(rows: object, facts: Mapping[str, str]) -> dict[str, Verification]:

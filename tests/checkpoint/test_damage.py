@@ -71,7 +71,9 @@ def test_a_damaged_line_in_the_middle_hides_what_stands_on_it_and_says_so(tmp_pa
     now = load("parser", tmp_path)
     assert (now.step, now.damaged, len(now.messages)) == (5, 1, 6), "the checkpoint is whole without it"
     assert "line 3, byte" in now.problems[0].where and "checksum mismatch" in now.problems[0].what
-    found = list(history("parser", tmp_path))
+    with pytest.raises(DamagedError, match=r"line 3, byte .* rebuild=True gives the 3 that can"):
+        next(history("parser", tmp_path))
+    found = list(history("parser", tmp_path, rebuild=True))
     assert [version.step for version in found] == [1, 2, 5]
     assert [len(version.messages) for version in found] == [2, 3, 6], "the last is the checkpoint's"
     assert any("save 4" in problem.where for problem in found[-1].problems)
@@ -83,7 +85,8 @@ def test_a_run_resumed_over_a_damaged_line_writes_a_whole_line_so_that_history_g
     ledger.write_bytes(ledger.read_bytes().replace(b"n3", b"n9"))
     some_steps(tmp_path, 2)
     some_steps(tmp_path, 2)
-    assert [version.step for version in history("parser", tmp_path)] == [1, 6, 7, 8, 9]
+    assert [version.step for version in history("parser", tmp_path, rebuild=True)] == [1, 6, 7, 8, 9]
+    assert load("parser", tmp_path, generation=-3).step == 6, "what stands behind the damage is not touched by it"
     lines = [json.loads(line) for line in ledger.read_bytes().splitlines()]
     assert [line.get("whole", False) for line in lines] == [True, *[False] * 4, True, *[False] * 3]
 
@@ -100,7 +103,11 @@ def test_a_save_that_the_ledger_cannot_lead_to_is_not_passed_over(tmp_path: Path
     ledger.write_bytes(b"\n".join(lines))
     with pytest.raises(DamagedError, match="save 5 does not follow save 3"):
         load("parser", tmp_path)
-    assert load("parser", tmp_path, generation=-1).step == 2
+    with pytest.raises(DamagedError, match=r"It is good to step 3 \(save 3\): rebuild=True gives that"):
+        load("parser", tmp_path)
+    with pytest.raises(DamagedError, match="generation -1 cannot be had"):
+        load("parser", tmp_path, generation=-1)
+    assert load("parser", tmp_path, rebuild=True).step == 3
 
 
 def test_both_files_damaged_say_so_and_are_not_begun_anew(tmp_path: Path) -> None:
@@ -163,3 +170,67 @@ def test_a_newer_ledger_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="line 4: version 2 is newer"):
         record("parser", folder=tmp_path)
     assert ledger.read_bytes() == before
+
+
+def _damaged(folder: Path, number: int, steps: int = 5) -> None:
+    """A run of so many steps, with a letter changed in the line of one."""
+    some_steps(folder, steps)
+    ledger = folder / "parser.steps.jsonl"
+    lines = ledger.read_bytes().split(b"\n")
+    lines[number - 1] = lines[number - 1].replace(b"message", b"massage")
+    ledger.write_bytes(b"\n".join(lines))
+
+
+def test_a_step_behind_a_damaged_line_says_what_can_be_had_and_rebuild_gives_that(tmp_path: Path) -> None:
+    _damaged(tmp_path, 3)
+    for step in (3, 4):
+        told = rf"line 3, byte \d+: damaged: .*; step {step} cannot be had\. It is good to step 2 \(save 2\): rebuild"
+        with pytest.raises(DamagedError, match=f"{told}=True gives that; the newest, step 5, is whole"):
+            load("parser", tmp_path, step=step)
+        assert load("parser", tmp_path, step=step, rebuild=True).step == 2
+    assert (load("parser", tmp_path, step=2).step, load("parser", tmp_path, step=5).step) == (2, 5)
+    assert load("parser", tmp_path, generation=-3).step == 2
+    with pytest.raises(MissingError, match="there is no step 9"):
+        load("parser", tmp_path, step=9)
+
+
+def test_a_damaged_beginning_hides_all_but_the_newest(tmp_path: Path) -> None:
+    _damaged(tmp_path, 1)
+    with pytest.raises(DamagedError, match=r"No earlier version can be rebuilt; the newest, step 5, is whole"):
+        load("parser", tmp_path, step=1)
+    with pytest.raises(DamagedError):
+        list(history("parser", tmp_path))
+    assert [version.step for version in history("parser", tmp_path, rebuild=True)] == [5]
+    with pytest.raises(DamagedError, match="No earlier version can be rebuilt"):
+        load("parser", tmp_path, step=2, rebuild=True)
+
+
+def test_a_damaged_end_loses_nothing_where_the_checkpoint_has_it(tmp_path: Path) -> None:
+    _damaged(tmp_path, 5)
+    assert [version.step for version in history("parser", tmp_path)] == [1, 2, 3, 4, 5]
+    assert load("parser", tmp_path, step=5).messages[-1]["content"] == "message 5"
+    (tmp_path / "parser.json").unlink()
+    with pytest.raises(DamagedError, match="rebuild=True gives the 4 that can"):
+        list(history("parser", tmp_path))
+    with pytest.raises(DamagedError, match="step 5 cannot be had"):
+        load("parser", tmp_path, step=5)
+
+
+def test_with_both_damaged_rebuild_gives_what_the_message_offers(tmp_path: Path) -> None:
+    _damaged(tmp_path, 3)
+    path = tmp_path / "parser.json"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DamagedError, match="Its ledger is good to step 2: rebuild=True gives that"):
+        load("parser", tmp_path)
+    assert load("parser", tmp_path, rebuild=True).step == 2
+    assert record("parser", folder=tmp_path, rebuild=True).step == 2
+    assert load("parser", tmp_path, step=1).step == 1, "the ledger tells of it without the checkpoint"
+
+
+def test_half_a_line_that_a_crash_left_is_no_save_and_hides_none(tmp_path: Path) -> None:
+    some_steps(tmp_path, 2)
+    with (tmp_path / "parser.steps.jsonl").open("ab") as ledger:
+        ledger.write(b'{"v":1,"seq":3,"st')
+    some_steps(tmp_path, 2)
+    assert [version.step for version in history("parser", tmp_path)] == [1, 2, 3, 4]
+    assert load("parser", tmp_path, step=3).step == 3 and load("parser", tmp_path, generation=-1).step == 3

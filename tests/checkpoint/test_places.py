@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import agentmem
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.store import CheckpointError, SaveError
 from tests.checkpoint.helpers import as_nobody, message, names, open_folder, posix, some_steps
@@ -118,3 +120,36 @@ def _refused(folder: Path) -> None:
     for call in (lambda: load("parser", folder), lambda: list(history("parser", folder))):
         with pytest.raises(CheckpointError, match=r"parser\.json: cannot be read: Permission denied"):
             call()
+
+
+def test_a_folder_is_a_store_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    record("r", store="kept").save([message(0)])
+    assert load("r", tmp_path / "kept").step == 1 and load("r", store=tmp_path / "kept").step == 1
+    assert [version.step for version in history("r", store="kept")] == [1]
+    (tmp_path / "my.runs").mkdir()
+    record("r", store="my.runs").save([message(0)])
+    assert agentmem.FileStore("my.runs").runs() == ["r"]
+    for mistyped in ("", "runs.txt", "mysql://host/db"):
+        with pytest.raises(ValueError, match="a store is a file that ends in"):
+            record("r", store=mistyped)
+    assert names(tmp_path) == ["kept", "my.runs"]
+
+
+@pytest.mark.parametrize("window", [0, -5])
+def test_a_window_of_no_tokens_is_refused_and_what_was_saved_stands(tmp_path: Path, window: int) -> None:
+    run = some_steps(tmp_path, 1)
+    with pytest.raises(ValueError, match="window is"):
+        run.save([message(0)], window=window)
+    assert load("parser", tmp_path).step == 1
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1e18, "1", None])
+def test_a_clock_that_gives_no_moment_is_refused_before_anything_is_written(tmp_path: Path, wrong: Any) -> None:
+    run = record("r", folder=tmp_path / "runs", clock=lambda: wrong)
+    with pytest.raises(ValueError, match="clock is"):
+        run.save([message(0)])
+    done: list[str] = []
+    with pytest.raises(ValueError, match="clock is"), run.guard.call("send", {}):
+        done.append("sent")
+    assert not done and not (tmp_path / "runs").exists()

@@ -142,7 +142,9 @@ def test_a_line_that_was_changed_is_never_loaded_and_what_is_good_is_offered(tmp
             load("parser", store=path)
         assert f"It is good to step {seq - 1}" in str(told.value) and "\n" not in str(told.value)
     assert load("parser", store=path, step=1).state == {"order_id": "A1", "facts": {"port": 1}}
-    found = list(history("parser", store=path))
+    with pytest.raises(DamagedError, match=r"save 2: damaged: .*rebuild=True gives the 1 that can"):
+        next(history("parser", store=path))
+    found = list(history("parser", store=path, rebuild=True))
     assert [version.step for version in found] == [1] and found[0].damaged == 2
     with pytest.raises(DamagedError):
         record("parser", store=path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -142,3 +143,13 @@ def test_bad_windows_and_tasks_are_one_clear_line() -> None:
     with pytest.raises(ValueError, match="0 or more"):
         experiment.parse_window("-4")
     assert [experiment.parse_window(text) for text in ("unlimited", "120")] == [None, 120]
+
+
+@pytest.mark.parametrize(("offset", "shown"), [(-1, "-1"), (0, "+0"), (3, "+3")])
+def test_a_seed_offset_is_shown_with_its_own_sign(offset: int, shown: str) -> None:
+    row = experiment.run(120, offset)
+    row = replace(next(row for row in experiment.published_rows() if row.dropped), window=120, seed_offset=offset)
+    table = experiment.rows_table([row]) + experiment.dropped_table([row])
+    assert f" {shown} " in table and f"120{shown}" in table and "+-" not in table
+    assert f"seed {shown}" in experiment.profile_table("G12", 120, offset)
+    assert f"seed {shown}" in experiment.plot_svg([row])

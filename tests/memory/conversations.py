@@ -1,4 +1,4 @@
-"""Conversations in the OpenAI chat and the Anthropic shape, drawn for properties."""
+"""Conversations in the OpenAI chat, the Responses and the Anthropic shape, drawn for properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESULT = TEXT | st.integers(450, 1200).map("x".__mul__) | st.sampled_from(["Erro
 @st.composite
 def conversations(draw: st.DrawFn, turns: int = 9) -> list[Message]:
     """A system message (sometimes), the goal, then turns: texts, and calls with their results."""
-    anthropic = draw(st.booleans())
+    turned = draw(st.sampled_from([_chat, _blocks, _items]))
     messages: list[Message] = []
     if draw(st.booleans()):
         messages.append({"role": "system", "content": "You are careful."})
@@ -29,7 +29,7 @@ def conversations(draw: st.DrawFn, turns: int = 9) -> list[Message]:
             case _:
                 ids = [f"c{turn if unique else 0}-{i}" for i in range(draw(st.integers(1, 3)))]
                 results = [draw(RESULT) for _ in ids]
-                messages += (_blocks if anthropic else _chat)(draw(TEXT), ids, results)
+                messages += turned(draw(TEXT), ids, results)
     return messages
 
 
@@ -54,3 +54,19 @@ def _blocks(said: str, ids: list[str], results: list[str]) -> list[Message]:
         {"role": "assistant", "content": [{"type": "text", "text": said}, *calls]},
         {"role": "user", "content": answers},
     ]
+
+
+def _items(said: str, ids: list[str], results: list[str]) -> list[Message]:
+    calls = [
+        {"type": "function_call", "id": f"fc-{i}", "call_id": i, "name": "read", "arguments": '{"n": 1}'} for i in ids
+    ]
+    answers = [
+        {
+            "type": "function_call_output",
+            "call_id": i,
+            "output": r if len(r) % 2 else [{"type": "input_text", "text": r}],
+        }
+        for i, r in zip(ids, results, strict=True)
+    ]
+    told = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said}]}
+    return [{"type": "reasoning", "summary": [{"type": "summary_text", "text": said[:8]}]}, *calls, *answers, told]

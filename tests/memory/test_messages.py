@@ -34,6 +34,21 @@ SHAPES: list[Message] = [
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": []}]},
     {"role": "user", "content": [{"type": "novelty", "x": 1}]},
     {"role": "user", "content": 3},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "sure"}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
+    {"type": "function_call", "id": "fc", "call_id": "c1", "name": "read", "arguments": '{"b": 2, "a": 1}'},
+    {"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "select 1"},
+    {"type": "function_call_output", "call_id": "c1", "output": "8080"},
+    {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "8080"}]},
+    {"type": "local_shell_call", "call_id": "c1", "action": {"type": "exec", "command": ["ls"]}},
+    {"type": "local_shell_call_output", "id": "c1", "output": "a b"},
+    {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "look first"}]},
+    {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "gAAA"},
+    {"type": "compaction", "encrypted_content": "gAAA"},
+    {"type": "item_reference", "id": "msg_1"},
+    {"role": "assistant", "content": None, "refusal": "no"},
+    {"role": "assistant", "reasoning_content": "hm", "content": "sure"},
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -83,7 +84,9 @@ def test_every_fact_is_one_line_and_a_notebook_comes_back_from_json(note: str, f
     assert all(len(fact.splitlines()) <= 1 for fact in book.facts)
     book.trim(budget)
     again = Notebook.from_dict(json.loads(json.dumps(book.to_dict())))
-    assert again.to_dict() == book.to_dict() and again.render() == book.render()
+    assert again == book and again.render() == book.render()
+    again.add("read", {}, "more")
+    assert again != book and book != "a text"
 
 
 @pytest.mark.parametrize(
@@ -92,9 +95,12 @@ def test_every_fact_is_one_line_and_a_notebook_comes_back_from_json(note: str, f
         ({}, "system"),
         ({"system": "n", "facts": [1]}, "facts"),
         ({"system": "n", "facts": [], "trimmed": -1}, "trimmed"),
+        ({"system": "n", "facts": [], "trimmed": True}, "trimmed"),
+        (None, "mapping"),
+        ([], "mapping"),
     ],
 )
-def test_a_broken_notebook_is_refused_by_the_name_of_its_entry(data: dict[str, object], word: str) -> None:
+def test_a_broken_notebook_is_refused_by_the_name_of_its_entry(data: Any, word: str) -> None:
     with pytest.raises(ValueError, match=word):
         Notebook.from_dict(data)
 
@@ -102,3 +108,11 @@ def test_a_broken_notebook_is_refused_by_the_name_of_its_entry(data: dict[str, o
 def test_canonical_json_refuses_what_is_no_json() -> None:
     with pytest.raises(TypeError):
         canonical({1, 2})
+
+
+@pytest.mark.parametrize("budget", [float("nan"), float("inf"), "9", None, True])
+def test_a_budget_that_is_no_finite_number_is_refused_and_nothing_leaves(budget: Any) -> None:
+    book = Notebook("note", ["a", "b"])
+    with pytest.raises(ValueError, match="max_tokens is"):
+        book.trim(budget)
+    assert book.facts == ("a", "b")

@@ -132,6 +132,71 @@ def test_a_policy_done_again_changes_nothing(name: str, messages: list[Message],
         assert again == once or name == "composed"
 
 
+@EVERY
+@FEW
+@given(messages=conversations(14), budget=BUDGETS)
+def test_no_item_leaves_without_a_drop(name: str, messages: list[Message], budget: int) -> None:
+    kept, drops = POLICIES[name](messages, budget)
+    gone = [message for message in messages if not any(message is other for other in kept)]
+    assert len(drops) >= len(gone)
+
+
+# -- responses items --------------------------------------------------------------------------------------------------
+
+
+def _items(turns: int, length: int = 1400) -> list[Message]:
+    items: list[Message] = [{"role": "user", "content": "find the leak"}]
+    for number in range(turns):
+        call = {"type": "function_call", "call_id": f"c{number}", "name": "read", "arguments": "{}"}
+        items += [call, {"type": "function_call_output", "call_id": f"c{number}", "output": "x" * length}]
+    return items
+
+
+def test_responses_items_count_and_leave_in_pairs_with_a_drop_each() -> None:
+    items = _items(40)
+    assert _total(items) > 40 * 350
+    kept, drops = drop_oldest(items, 10)
+    assert kept == items[:1] and len(drops) == 80
+    kept, drops = drop_oldest(items, 1000)
+    assert kept == [items[0], *items[-4:]] and len(drops) == 76
+
+
+def test_the_newest_failure_and_a_goal_longer_than_the_budget_stay_among_items() -> None:
+    items = _items(4)
+    items[0]["content"] = "find the leak " * 100
+    items[4]["output"] = "Error: no such port"
+    kept, drops = drop_oldest(items, 10)
+    assert kept == [items[0], *items[3:5]] and len(drops) == 6
+
+
+def test_a_long_output_of_an_item_is_shrunk_and_its_call_stays() -> None:
+    items = _items(5)
+    kept, drops = shrink(items, 0)
+    assert [len(item["output"]) for item in kept if "output" in item] == [200 + len(TRIMMED)] * 2 + [1400] * 3
+    assert len(drops) == 2 and shrink(kept, 0) == (kept, ())
+
+
+def test_reasoning_never_stands_without_the_item_that_it_belongs_to() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": []}
+    items = [_items(0)[0], reasoning, *_items(1)[1:], *_items(1, 20)[1:]]
+    kept, drops = drop_oldest(items, 100)
+    assert kept == [items[0], *items[4:]] and [drop.kind for drop in drops] == ["thinking", "call", "result"]
+
+
+@pytest.mark.parametrize("odd", [{"type": "novelty", "x": 1}, {"x": 1}, {"role": "assistant", "content": ""}, {}])
+@EVERY
+def test_an_item_of_an_unknown_kind_stays_or_leaves_with_a_drop(name: str, odd: Message) -> None:
+    items = [_items(0)[0], odd, *_items(20)[1:]]
+    kept, drops = POLICIES[name](items, 100)
+    assert odd in kept or any(drop.text in ("", json.dumps(odd, separators=(",", ":"))) for drop in drops)
+
+
+@EVERY
+def test_an_object_of_a_client_is_refused_by_its_place(name: str) -> None:
+    with pytest.raises(ValueError, match=r"messages\[1\] is a object, not a mapping"):
+        POLICIES[name]([*_items(0), object()], 100)  # type: ignore[list-item]  # what is refused
+
+
 # -- by the letter ----------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +291,9 @@ def test_an_unknown_policy_and_a_negative_budget_are_refused() -> None:
     for name in POLICIES:
         with pytest.raises(ValueError, match="negative"):
             POLICIES[name](_chat(2), -1)
+        for wrong in (float("nan"), float("inf"), "9", True):
+            with pytest.raises(ValueError, match="budget is"):
+                POLICIES[name](_chat(2), wrong)  # type: ignore[arg-type]  # what is refused
     assert policy("drop-oldest", protect=system_only)(_chat(3), 3)[0] == _chat(3)[2:]
 
 

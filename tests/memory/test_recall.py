@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentmem.memory.agent import Agent, MockClient
 from agentmem.memory.fence import decode_fence, prompt
 from agentmem.memory.recall.embeddings import MissingExtra, WordLlamaEmbedder, pack, scorer
 from agentmem.memory.recall.memory import Memory, RecallError, bag, content_words, similarity
@@ -299,3 +301,20 @@ def test_importing_the_library_loads_no_extra() -> None:
     code = "import sys, agentmem.memory.live, agentmem.memory.agent as a; a.Agent(a.MockClient()).say('x')\n"
     code += "print([n for n in ('numpy', 'wordllama', 'openai', 'textual', 'rich') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf, "1", True])
+def test_a_number_that_cannot_be_is_refused_and_nothing_is_stored(wrong: Any) -> None:
+    memory = SqliteMemory(clock=lambda: wrong)
+    for call in (
+        lambda: memory.remember("a", "b", "c", 0.5), lambda: memory.remember("a", "b", "c", wrong),
+        lambda: memory.search("a", k=wrong), lambda: memory.search("a", min_trust=wrong),
+        lambda: memory.purge(before=wrong), lambda: memory.purge(below_trust=wrong),
+        lambda: memory.load([{"key": "a", "value": "b", "source": "c", "trust": 0.5, "at": wrong}]),
+        lambda: memory.load([{"key": "a"}]),  # type: ignore[typeddict-item]  # what is refused
+        lambda: Agent(MockClient(), budget=wrong), lambda: Agent(MockClient(), k=wrong),
+        lambda: Agent(MockClient(), min_trust=wrong),
+    ):  # fmt: skip
+        with pytest.raises(ValueError):  # each names another number
+            call()
+    assert len(memory) == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -256,3 +258,36 @@ def test_the_fields_name_one_level_and_say_who_verified() -> None:
     assert list(rows) == ["facts.port", "facts.şehir", "plan[0]", "plan[1]", "plan[2]", "last_error", "goal"]
     assert (rows["facts.port"].verified_by, rows["facts.port"].verified_at) == ("curl", 2)
     assert (rows["plan[0]"].done, rows["plan[1]"].done) == (True, False)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf"), -1, -0.5, "1", None, True])
+def test_a_number_that_cannot_be_is_refused_at_the_call_and_changes_nothing(wrong: Any) -> None:
+    state = full()
+    before = state.to_dict()
+    calls: list[Callable[[], object]] = [
+        lambda: state.spend(wrong), lambda: state.spend(calls=wrong), lambda: state.advance(wrong),
+        lambda: State("g", budget_spend_usd=wrong), lambda: State("g", spent_usd=wrong), lambda: State("g", step=wrong),
+    ]  # fmt: skip
+    if wrong is not None:
+        calls += [
+            lambda: state.render(wrong), lambda: state.verify("a", "b", "probe", wrong),
+            lambda: state.claim("c", wrong), lambda: state.fail("c", wrong),
+        ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match="is "):
+            call()
+    assert state.to_dict() == before and State.from_dict(json.loads(json.dumps(before))) == state
+
+
+def test_what_was_spent_stays_a_number_however_much_it_is() -> None:
+    state = State("g")
+    state.spend(1.7e308)
+    with pytest.raises(ValueError, match="not a finite number"):
+        state.spend(1.7e308)
+    assert (state.spent_usd, state.attempts) == (1.7e308, 1)
+
+
+@pytest.mark.parametrize("data", [None, [], "goal", 3])
+def test_what_is_no_mapping_is_no_state(data: object) -> None:
+    with pytest.raises(ValueError, match="no mapping"):
+        State.from_dict(data)  # type: ignore[arg-type]  # what is refused

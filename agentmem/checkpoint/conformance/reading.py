@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
 from agentmem.checkpoint.conformance.share import RUN, START, Check, Open, clock, expect, message, refused, saved, whole
 from agentmem.checkpoint.recorder import record
-from agentmem.checkpoint.store import MissingError, RunRow
+from agentmem.checkpoint.store import Change, DamagedError, MissingError, RunRow, Store
 
 
 def every_version_is_there_oldest_first(open_: Open) -> None:
@@ -82,8 +87,61 @@ def what_is_looked_for_is_a_value_and_no_pattern(open_: Open) -> None:
         expect(open_().listing(status=text), [], f"rows of status {text!r}")
 
 
+class _Damaging:
+    """The store, but the line of one save is stored with a letter of a message changed."""
+
+    def __init__(self, store: Store, seq: int) -> None:
+        self._store, self._seq = store, seq
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def commit(self, run: str, change: Change) -> None:
+        if change.seq == self._seq:
+            change = replace(change, line=change.line.replace(b"message", b"massage"))
+        self._store.commit(run, change)
+
+
+def what_stands_on_a_damaged_save_is_refused_and_the_rest_offered(open_: Open) -> None:
+    saved(cast(Store, _Damaging(open_(), 3)), 5)
+    expect(open_().load(RUN, step=2).messages, [message(n) for n in range(3)], "messages before the damage")
+    for step in (3, 4):
+        with refused(DamagedError, f"step {step}, which is damaged or stands on it"):
+            open_().load(RUN, step=step)
+        expect(open_().load(RUN, rebuild=True, step=step).step, 2, f"the newest before step {step} that can be had")
+    with refused(DamagedError, "the generation before the newest"):
+        open_().load(RUN, -1)
+    with refused(DamagedError, "what stood at the time of save 4"):
+        open_().load(RUN, at=START + 3)
+    with refused(MissingError, "a step that was never saved"):
+        open_().load(RUN, step=99)
+    with refused(DamagedError, "the history, before its first version is given"):
+        next(iter(open_().history(RUN)))
+    expect([version.step for version in open_().history(RUN, rebuild=True)][:2], [1, 2], "what can be had of it")
+    try:
+        newest = open_().load(RUN)
+    except DamagedError:
+        return  # it keeps the newest nowhere else
+    expect(newest.messages, [message(n) for n in range(6)], "messages of the newest, where it is kept whole")
+
+
+def what_is_asked_for_is_a_number(open_: Open) -> None:
+    saved(open_(), 2)
+    for wrong in (math.nan, math.inf, -math.inf):
+        with refused(ValueError, f"loading what stood at {wrong}"):
+            open_().load(RUN, at=wrong)
+        with refused(ValueError, f"the history since {wrong}"):
+            list(open_().history(RUN, since=wrong))
+        with refused(ValueError, f"pruning what is older than {wrong}"):
+            open_().prune(RUN, before=wrong)
+        with refused(ValueError, f"a clock that says {wrong}"):
+            record(RUN, store=open_(), clock=partial(float, wrong)).save([message(0)])
+    expect([version.step for version in open_().history(RUN)], [1, 2], "the steps after all that")
+
+
 READING: tuple[Check, ...] = (
     every_version_is_there_oldest_first, a_version_is_found_by_its_step, a_version_is_found_by_its_time,
     an_earlier_generation_is_found, the_order_of_saves_is_their_number_and_not_the_clock,
     the_list_has_a_row_a_run_the_newest_first, what_is_looked_for_is_a_value_and_no_pattern,
+    what_stands_on_a_damaged_save_is_refused_and_the_rest_offered, what_is_asked_for_is_a_number,
 )  # fmt: skip

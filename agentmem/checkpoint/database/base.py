@@ -21,7 +21,9 @@ import msgspec
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.database.reading import calls_of, ledger_of, newest_of, version_of
 from agentmem.checkpoint.delta.forget import first_kept, rewritten
+from agentmem.checkpoint.given import asked, span
 from agentmem.checkpoint.ledger_line import Call
+from agentmem.checkpoint.lost import Saves
 from agentmem.checkpoint.replay import Ledger, versions
 from agentmem.checkpoint.store import (
     Change,
@@ -86,10 +88,9 @@ class DatabaseStore(ABC):
     ) -> Checkpoint:
         """See `Store`."""
         checked(run)
-        if generation > 0:
-            raise ValueError(f"generation is 0 for the newest, -1 for the one before, ...; not {generation}")
+        asked(generation, step, at)
         path = self._path(run)
-        if rebuild:
+        if rebuild and not generation and step is None and at is None:
             return newest_of(self._ledger(run), path)
         seq = self._wanted(run, generation, step, at)
         start = self._first(f"select max(seq) from {self.tables}steps where run_id = ? and seq <= ? and whole",
@@ -98,6 +99,8 @@ class DatabaseStore(ABC):
         try:
             return version_of(ledger, seq, path)
         except DamagedError:
+            if rebuild:
+                return newest_of(self._ledger(run, 0, seq), path)
             if not start:
                 raise
             return version_of(self._ledger(run, 0, seq), seq, path)  # says what of all can be had
@@ -114,14 +117,7 @@ class DatabaseStore(ABC):
         )
         if found:
             return int(found[0][0])
-        held = self._rows(f"select min(step), max(step), count(*) from {self.tables}steps where run_id = ?", [run])
-        if not held or not held[0][2]:
-            raise MissingError(f"{self._path(run)}: there is no such run")
-        asked = "save so early" if at is not None else f"generation {generation}"
-        asked = f"step {step}" if step is not None else asked
-        raise MissingError(
-            f"{self._path(run)}: there is no {asked}; it holds {held[0][2]} saves, steps {held[0][0]} to {held[0][1]}"
-        )
+        return Saves(self._ledger(run), None, self._path(run)).find(generation, step, at)  # it says why there is none
 
     def _ledger(self, run: str, first: int = 0, last: int | None = None) -> Ledger:
         sql = f"select seq, {self.line} from {self.tables}steps where run_id = ? and seq >= ?"
@@ -133,10 +129,15 @@ class DatabaseStore(ABC):
             raise MissingError(f"{self._path(run)}: there is no such run")
         return ledger_of(((int(seq), as_bytes(line)) for seq, line in rows), self._path(run))
 
-    def history(self, run: str, *, since: float | None = None, until: float | None = None) -> Iterator[Checkpoint]:
+    def history(
+        self, run: str, rebuild: bool = False, *, since: float | None = None, until: float | None = None
+    ) -> Iterator[Checkpoint]:
         """See `Store`."""
         checked(run)
+        span(since, until)
         ledger = self._ledger(run)
+        if not rebuild:
+            Saves(ledger, None, self._path(run)).must_be_whole()
         for version in versions(ledger, self._path(run), list(ledger.problems)):
             at = version.at or 0.0
             if (since is None or at >= since) and (until is None or at <= until):

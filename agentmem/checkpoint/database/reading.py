@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.ledger_line import Call, DamagedLine, NewerLine
+from agentmem.checkpoint.lost import Saves
 from agentmem.checkpoint.replay import Ledger, Replay, noted, versions
 from agentmem.checkpoint.store import Checkpoint, DamagedError, NewerSchemaError
 from agentmem.model import Problem
@@ -24,6 +25,7 @@ def ledger_of(rows: Iterable[tuple[int, bytes]], path: str) -> Ledger:
             raise NewerSchemaError(f"{path}: save {seq}: {error}") from None
         except DamagedLine as error:
             ledger.problems.append(Problem(f"{path}: save {seq}", f"damaged: {error}"))
+            ledger.holes.append(len(ledger.lines))
     return ledger
 
 
@@ -38,7 +40,7 @@ def version_of(ledger: Ledger, seq: int, path: str) -> Checkpoint:
     found = replay.version()
     if found is None or replay.seq != seq:
         what = ledger.problems[0] if ledger.problems else Problem(f"{path}: save {seq}", "damaged: it is not there")
-        raise DamagedError(f"{what.where}: {what.what}. {offer(ledger, path)}")
+        raise DamagedError(f"{what.where}: {what.what}. {Saves(ledger, None, path).offer()}")
     return noted(found, "ledger", ledger.problems, ledger)
 
 
@@ -48,14 +50,6 @@ def newest_of(ledger: Ledger, path: str) -> Checkpoint:
     if not found:
         raise DamagedError(f"{path}: damaged: no version can be rebuilt")
     return found[-1]
-
-
-def offer(ledger: Ledger, path: str) -> str:
-    """What can be had instead, in words."""
-    good = [(version.seq, version.step) for version in versions(ledger, path, [])]
-    if not good:
-        return "No earlier version can be rebuilt"
-    return f"It is good to step {good[-1][1]} (save {good[-1][0]}): rebuild=True gives that"
 
 
 def calls_of(rows: Iterable[bytes], path: str) -> list[Call]:

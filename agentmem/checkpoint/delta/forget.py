@@ -9,6 +9,7 @@ import msgspec
 
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.delta.state import StateMemo
+from agentmem.checkpoint.given import moment, number
 from agentmem.checkpoint.ledger_line import Line, PromptEdit
 from agentmem.checkpoint.replay import Replay
 from agentmem.checkpoint.store import Checkpoint
@@ -19,7 +20,9 @@ def first_kept(lines: Sequence[Line], keep: int | None, before: float | None) ->
     may be written as a change of it. Raises ValueError if nothing says what to forget."""
     if keep is None and before is None:
         raise ValueError("prune: say how many saves to keep, or before which moment they go")
-    if keep is not None and keep < 1:
+    if before is not None:
+        moment(before, "prune: before")
+    if keep is not None and number(keep, "prune: keep", whole=True) < 1:
         raise ValueError(f"prune: keep is {keep}; the newest save always stays")
     cut = 0 if keep is None else max(0, len(lines) - keep)
     if before is not None:

@@ -12,6 +12,7 @@ import msgspec
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.delta.messages import MessageEdit, MessageMemo
 from agentmem.checkpoint.delta.state import StateMemo
+from agentmem.checkpoint.given import moment
 from agentmem.checkpoint.store import LIVE, SCHEMA, Change, Checkpoint
 from agentmem.checkpoint.values import copied, encoded
 
@@ -82,7 +83,7 @@ class RunMemo:
         return Prepared(
             memo=self,
             given=given,
-            at=self.clock(),
+            at=moment(self.clock(), "clock"),
             edit=self.messages.edit(given.messages),
             exact=None if given.prompt is None else self._prompts.edit(given.prompt, path="prompt"),
             state=state,

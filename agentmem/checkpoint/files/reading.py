@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from agentmem.checkpoint.files.paths import Paths, read
+from agentmem.checkpoint.given import asked, span
+from agentmem.checkpoint.lost import Saves
 from agentmem.checkpoint.replay import Ledger, noted, read_checkpoint, read_ledger, rolled, versions
 from agentmem.checkpoint.store import LIVE, Checkpoint, DamagedError, MissingError, RunRow
 
@@ -17,13 +20,19 @@ _HEAD = 65536
 def newest(paths: Paths, data: bytes | None, ledger: Ledger, rebuild: bool) -> Checkpoint | None:
     """The checkpoint, rolled forward by the ledger. Raises DamagedError with what can be had instead."""
     where = str(paths.checkpoint)
-    if data is None or rebuild:
+    if rebuild:
+        found = deque(versions(ledger, where, list(ledger.problems)), maxlen=1)
+        return found[0] if found else None
+    if data is None:
         return rolled(None, ledger, where)
     try:
         checkpoint = read_checkpoint(data, where)
     except DamagedError as error:
         raise DamagedError(f"{error}. {_offer(ledger, where)}") from None
-    return rolled(checkpoint, ledger, where)
+    try:
+        return rolled(checkpoint, ledger, where)
+    except DamagedError as error:
+        raise DamagedError(f"{error}. {Saves(ledger, checkpoint, where).offer()}") from None
 
 
 def _offer(ledger: Ledger, where: str) -> str:
@@ -38,38 +47,36 @@ def load_path(
     path: Path, generation: int = 0, rebuild: bool = False, *, step: int | None = None, at: float | None = None
 ) -> Checkpoint:
     """See `agentmem.checkpoint.load`."""
-    if generation > 0:
-        raise ValueError(f"generation is 0 for the newest, -1 for the one before, ...; not {generation}")
-    if step is not None or at is not None:
-        return _asked(path, generation, step, at)
+    asked(generation, step, at)
     paths = Paths.of(path)
     data, ledger = _both(paths)
-    if not generation:
+    if not generation and step is None and at is None:
         found = newest(paths, data, ledger, rebuild)
         if found is None:
             why = f": {ledger.problems[0].what}" if ledger.problems else ""
             raise DamagedError(f"{paths.ledger}: damaged: no version can be rebuilt from it{why}")
         return found
-    every = list(versions(ledger, str(path), []))
-    if len(every) + generation < 1:
-        raise MissingError(f"{path}: there is no generation {generation}; the ledger holds {len(every)} saves")
-    return every[generation - 1]
+    now = _now(path, data)
+    saves = Saves(ledger, now, str(path))
+    try:
+        seq = saves.find(generation, step, at)
+    except DamagedError:
+        if not rebuild:
+            raise
+        seq = saves.last_good(generation, step, at)
+    found = next((one for one in versions(ledger, str(path), list(ledger.problems), seq) if one.seq == seq), None)
+    if found is not None:
+        return found
+    assert now is not None
+    return noted(now, "checkpoint", ledger.problems, ledger)
 
 
-def _asked(path: Path, generation: int, step: int | None, at: float | None) -> Checkpoint:
-    """The version of that step, or that stood at that moment."""
-    held: list[Checkpoint] = []
-    steps: list[int] = []
-    for version in history_path(path):
-        steps.append(version.step)
-        if (step is None or version.step == step) and (at is None or (version.at or 0.0) <= at):
-            held.append(version)
-    if len(held) + generation < 1:
-        asked = f"step {step}" if step is not None else "save so early"
-        raise MissingError(
-            f"{path}: there is no {asked}; it holds {len(steps)} saves, steps {min(steps)} to {max(steps)}"
-        )
-    return held[generation - 1]
+def _now(path: Path, data: bytes | None) -> Checkpoint | None:
+    """The checkpoint; None if there is none, or one that is damaged: the ledger tells of every save without it."""
+    try:
+        return None if data is None else read_checkpoint(data, str(path))
+    except DamagedError:
+        return None
 
 
 def _both(paths: Paths) -> tuple[bytes | None, Ledger]:
@@ -80,23 +87,29 @@ def _both(paths: Paths) -> tuple[bytes | None, Ledger]:
     return data, read_ledger(ledger_data or b"", str(paths.ledger))
 
 
-def history_path(path: Path, *, since: float | None = None, until: float | None = None) -> Iterator[Checkpoint]:
+def history_path(
+    path: Path, rebuild: bool = False, *, since: float | None = None, until: float | None = None
+) -> Iterator[Checkpoint]:
     """See `agentmem.checkpoint.history`."""
-    for version in _every(path):
+    span(since, until)
+    for version in _every(path, rebuild):
         at = version.at or 0.0
         if (since is None or at >= since) and (until is None or at <= until):
             yield version
 
 
-def _every(path: Path) -> Iterator[Checkpoint]:
+def _every(path: Path, rebuild: bool) -> Iterator[Checkpoint]:
     data, ledger = _both(Paths.of(path))
+    now = _now(path, data)
+    if not rebuild:
+        newest(Paths.of(path), data, ledger, False)  # it says where the checkpoint is damaged
+        Saves(ledger, now, str(path)).must_be_whole()
     problems = list(ledger.problems)
     last: Checkpoint | None = None
     for last in versions(ledger, str(path), problems):
         yield last
-    if data is None:
+    if now is None:
         return
-    now = read_checkpoint(data, str(path))
     if last is None or (now.seq is None) or now.seq > (last.seq or 0):
         yield noted(now, "checkpoint", problems, ledger)
 

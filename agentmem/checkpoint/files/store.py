@@ -59,9 +59,11 @@ class FileStore:
         """See `Store`."""
         return reading.load_path(self.paths(run).checkpoint, generation, rebuild, step=step, at=at)
 
-    def history(self, run: str, *, since: float | None = None, until: float | None = None) -> Iterator[Checkpoint]:
+    def history(
+        self, run: str, rebuild: bool = False, *, since: float | None = None, until: float | None = None
+    ) -> Iterator[Checkpoint]:
         """See `Store`."""
-        return reading.history_path(self.paths(run).checkpoint, since=since, until=until)
+        return reading.history_path(self.paths(run).checkpoint, rebuild, since=since, until=until)
 
     def runs(self) -> list[str]:
         """See `Store`. A long id, that the name of the file cannot tell, is read from the file."""

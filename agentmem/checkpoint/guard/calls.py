@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import msgspec
 
+from agentmem.checkpoint.given import moment
 from agentmem.checkpoint.guard.doubt import NOT_DONE, Doubt, InDoubt, Look, ResultNotKept, ResultNotRecorded, doubt_of
 from agentmem.checkpoint.guard.tool import Tool
 from agentmem.checkpoint.ledger_line import Call
@@ -53,6 +54,9 @@ class Guard:
         """What came of calls and could not be recorded yet."""
         self._counts: Counter[tuple[int, str, bytes]] = Counter()
 
+    def _now(self) -> float:
+        return moment(self._clock(), "clock")
+
     # -- doubt ----------------------------------------------------------------------------------------------------
 
     @property
@@ -82,7 +86,7 @@ class Guard:
         call = self._latest(fresh=True).get(key)
         if call is None or not self._open(call):
             raise KeyError(f"run {self._run.run_id!r} has no call in doubt with key {key}")
-        self._record(msgspec.structs.replace(call, ended=self._clock(), told=True, **answer))
+        self._record(msgspec.structs.replace(call, ended=self._now(), told=True, **answer))
 
     # -- one call -------------------------------------------------------------------------------------------------
 
@@ -132,7 +136,7 @@ class Guard:
                     return Guarded(last, done=True)
                 call = Call(
                     key=given, attempt=last.attempt + 1 if last else 1, tool=tool, arguments=held,
-                    started=self._clock(), seq=self._run.seq, step=self._run.step + 1, call_id=call_id,
+                    started=self._now(), seq=self._run.seq, step=self._run.step + 1, call_id=call_id,
                 )  # fmt: skip
                 try:
                     self._run.store.begin(self._run.run_id, call)
@@ -167,7 +171,7 @@ class Guard:
     def _leave(self, guarded: Guarded, error: Exception | None) -> None:
         with self._lock:
             self._here.discard(guarded.key)
-            ended: dict[str, Any] = {"ended": self._clock()}
+            ended: dict[str, Any] = {"ended": self._now()}
             if error is not None:
                 ended |= {"outcome": "error", "error": _said(error)}
             else:

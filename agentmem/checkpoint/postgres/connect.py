@@ -33,6 +33,7 @@ CONNECT_SECONDS = 5
 RETRY_SECONDS = 20.0
 """How long a lost connection is tried to be made again before the error is raised."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+ENCODE = "in a user or password write @ as %40, / as %2F, : as %3A, % as %25, a space as %20"
 _STARTING = ("57P03",)
 _LOST = ("57P01", "57P02", "57P03", "57P05", "25P03")
 """SQLSTATE of a server that goes down, restarts, or ended the session."""
@@ -68,12 +69,22 @@ def parts(address: str) -> dict[str, Any]:
     """The address taken apart. Raises CheckpointError for what is no address."""
     psycopg = driver()
     try:
-        return dict(psycopg.conninfo.conninfo_to_dict(address))
+        held = dict(psycopg.conninfo.conninfo_to_dict(address))
     except psycopg.Error as error:
-        said = one_line(error)
-        # What the driver says of an address that it cannot read may hold all of it, the password too.
-        why = "it cannot be parsed" if address[:24] in said or "@" in said else said
-        raise CheckpointError(f"{address.split('://')[0]}://...: is no address of a database: {why}") from None
+        # What the driver quotes of an address that it cannot read may be the password, or end in it.
+        why = re.sub(r"(:| in| at|) *[\"'].*", "", one_line(error))
+        why = f"{why}; {ENCODE}" if "://" not in why and "@" not in why else f"it cannot be parsed; {ENCODE}"
+        raise _no_address(address, why) from None
+    path = address.partition("://")[2].partition("/")[2].partition("?")[0]
+    host, port = str(held.get("host") or ""), str(held.get("port") or "")
+    if "@" in path or "@" in host[1:] or not re.fullmatch(r"[\d,]*", port):
+        # A password with an @ or a / in it: a part of it would be taken for the host, the port or the database.
+        raise _no_address(address, f"host, port and database cannot be told apart; {ENCODE}")
+    return held
+
+
+def _no_address(address: str, why: str) -> CheckpointError:
+    return CheckpointError(f"{address.split('://')[0]}://...: is no address of a database: {why}")
 
 
 def shown(address: str) -> str:

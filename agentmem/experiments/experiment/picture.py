@@ -34,7 +34,7 @@ def plot_svg(rows: Sequence[Row]) -> str:
             labels,
             tuple(
                 Series(
-                    f"seed +{offset}",
+                    f"seed {offset:+d}",
                     role,
                     tuple(sorted((float(windows.index(r.window)), figure(r)) for r in rows if r.seed_offset == offset)),
                 )

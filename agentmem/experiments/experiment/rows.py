@@ -123,7 +123,7 @@ def rows_table(rows: Sequence[Row]) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         window_text(row.window),
-        f"+{row.seed_offset}",
+        f"{row.seed_offset:+d}",
         f"{row.correct}/{row.tasks}",
         str(row.tool_errors),
         str(row.steps),
@@ -142,7 +142,7 @@ def profile_table(task: str, window: int | None = None, seed_offset: int = 0) ->
         for row in profile(task, window, seed_offset)
     ]
     kind = tasks()[task].kind
-    title = f"{task} ({kind}), window {window_text(window)}, seed +{seed_offset}"
+    title = f"{task} ({kind}), window {window_text(window)}, seed {seed_offset:+d}"
     return f"{title}\n{table(head, lines, left=(1,))}"
 
 
@@ -151,7 +151,7 @@ def dropped_table(rows: Sequence[Row]) -> str:
     hit = [row for row in rows if row.dropped]
     if not hit:
         return "nothing was dropped"
-    head = ("dropped", *(f"{window_text(row.window)}+{row.seed_offset}" for row in hit))
+    head = ("dropped", *(f"{window_text(row.window)}{row.seed_offset:+d}" for row in hit))
     names = dict.fromkeys(name for row in hit for name in row.dropped_by_field)
     return table(head, [(name, *(str(row.dropped_by_field.get(name, "-")) for row in hit)) for name in names])
 

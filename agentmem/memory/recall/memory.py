@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypedDict, runtime_checkable
 
+from agentmem.checkpoint.given import moment, number
 from agentmem.memory.fence import Record
 
 _STOP = (
@@ -136,13 +137,25 @@ def check(key: object, value: object, source: object, trust: object) -> float:
 
 def check_search(k: int, min_trust: float) -> None:
     """Raises ValueError for a k below 0 or a floor that is no number from 0 to 1."""
-    if k < 0:
-        raise ValueError(f"search: k is {k}, it cannot be negative")
-    if not 0 <= min_trust <= 1:
+    number(k, "search: k", whole=True)
+    if not isinstance(min_trust, int | float) or isinstance(min_trust, bool) or not 0 <= min_trust <= 1:
         raise ValueError(f"search: min_trust is a number from 0 to 1, not {min_trust!r}")
 
 
 def check_purge(**conditions: object) -> None:
-    """Raises ValueError if no condition is given, so that nobody deletes all by leaving one out."""
+    """Raises ValueError if no condition is given, so that nobody deletes all by leaving one out, and for a `before` or
+    `below_trust` that is no finite number."""
     if all(condition is None for condition in conditions.values()):
         raise ValueError(f"purge: give at least one of {', '.join(conditions)}")
+    for name in ("below_trust", "before"):
+        if conditions.get(name) is not None:
+            number(conditions[name], f"purge: {name}", least=None)
+
+
+def row_of(row: object) -> tuple[str, str, str, float, float]:
+    """(key, value, source, trust, at) of a record that `dump` gave. Raises ValueError, TypeError for another."""
+    match row:
+        case {"key": key, "value": value, "source": source, "trust": trust, "at": at}:
+            return key, value, source, check(key, value, source, trust), float(moment(at, "load: at"))
+        case _:
+            raise ValueError("load: a row is no record of key, value, source, trust and at")

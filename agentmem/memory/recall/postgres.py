@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentmem.checkpoint.given import moment
 from agentmem.checkpoint.postgres.connect import WRITING, Link, driver, one_line, without_password
 from agentmem.checkpoint.postgres.schema import DEFAULT, prefix, trusted
 from agentmem.checkpoint.store import CheckpointError
@@ -122,15 +123,12 @@ class PostgresMemory:
 
     def remember(self, key: str, value: str, source: str, trust: float) -> None:
         """See `Memory`."""
-        self._store([(key, value, source, recall.check(key, value, source, trust), self._clock())])
+        at = moment(self._clock(), "remember: the clock")
+        self._store([(key, value, source, recall.check(key, value, source, trust), at)])
 
     def load(self, rows: Iterable[Row]) -> None:
         """See `Memory`."""
-        self._store([
-            (row["key"], row["value"], row["source"],
-             recall.check(row["key"], row["value"], row["source"], row["trust"]), float(row["at"]))
-            for row in rows
-        ])  # fmt: skip
+        self._store([recall.row_of(row) for row in rows])
 
     def _store(self, rows: Sequence[tuple[str, str, str, float, float]]) -> None:
         vectors = self._vectors([(row[0], row[1]) for row in rows])

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from agentmem.checkpoint.given import moment
 from agentmem.memory.recall import memory as recall
 from agentmem.memory.recall.embeddings import Embedder, embedded, pack, scorer
 from agentmem.memory.recall.memory import Recalled, RecallError, Row
@@ -119,15 +120,12 @@ class SqliteMemory:
 
     def remember(self, key: str, value: str, source: str, trust: float) -> None:
         """See `Memory`."""
-        self._store([(key, value, source, recall.check(key, value, source, trust), self._clock())])
+        at = moment(self._clock(), "remember: the clock")
+        self._store([(key, value, source, recall.check(key, value, source, trust), at)])
 
     def load(self, rows: Iterable[Row]) -> None:
         """See `Memory`."""
-        self._store([
-            (row["key"], row["value"], row["source"],
-             recall.check(row["key"], row["value"], row["source"], row["trust"]), float(row["at"]))
-            for row in rows
-        ])  # fmt: skip
+        self._store([recall.row_of(row) for row in rows])
 
     def _store(self, rows: Sequence[tuple[str, str, str, float, float]]) -> None:
         vectors = self._vectors([(row[0], row[1]) for row in rows])
