@@ -50,7 +50,9 @@ def main(argv: list[str]) -> int:
         return 0
     name = argv[0]
     if name not in COMMANDS:
-        print(f"agentmem: no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        from agentmem.inspect.discover import told
+
+        print(f"agentmem: no command {told(name)!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     from agentmem.cli.common import guarded
 

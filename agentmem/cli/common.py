@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
@@ -14,7 +15,7 @@ from agentmem import safe
 from agentmem.checkpoint.store import CheckpointError
 from agentmem.cli.output import Unwritable, error
 from agentmem.formats.source import NotYet, Unreadable
-from agentmem.inspect.discover import EVERYWHERE, NoRuns
+from agentmem.inspect.discover import EVERYWHERE, NoRuns, told, without_secrets
 from agentmem.inspect.open import Opened, SeveralRuns, open_run
 from agentmem.model import Lane, Run, Step
 from agentmem.tokens import DEFAULT, NAMES, UnknownCounter, counter
@@ -43,20 +44,29 @@ def guarded(run: Callable[[list[str]], int], name: str, arguments: list[str]) ->
     try:
         return run(arguments)
     except (Refused, Unreadable, NotYet, Unwritable, CheckpointError, NoRuns, SeveralRuns, UnknownCounter) as wrong:
-        error(str(wrong))
+        error(secretless(str(wrong), arguments))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
     except OSError as wrong:
-        error(f"{wrong.filename or name}: {(wrong.strerror or 'cannot be read or written').lower()}")
+        error(f"{told(str(wrong.filename or name))}: {(wrong.strerror or 'cannot be read or written').lower()}")
     except Exception:  # a fault of ours must not end in a traceback; DEBUG shows it
         if os.environ.get(DEBUG) == "1":
             raise
         about = next((word for word in arguments if not word.startswith("-")), name)
-        error(f"{about}: internal error in `agentmem {name}`; {DEBUG}=1 shows where: please report that")
+        error(f"{told(about)}: internal error in `agentmem {name}`; {DEBUG}=1 shows where: please report that")
     return 2
+
+
+def secretless(message: str, arguments: list[str]) -> str:
+    """The message; an argument that stands in it without what it holds of passwords."""
+    for word in arguments:
+        for given in (word, word.partition("=")[2]):
+            if "://" in given:
+                message = message.replace(given, told(given))
+    return without_secrets(message)
 
 
 def patiently(look: Callable[[], T], target: str) -> T:
@@ -109,19 +119,29 @@ def positive(text: str) -> int:
     return value
 
 
+def target_of(args: argparse.Namespace) -> str:
+    """What the arguments name: PATH, with `--all` alone all that known agents keep; empty: this folder."""
+    return EVERYWHERE if args.all and not args.path else str(args.path)
+
+
 def opened(args: argparse.Namespace) -> Opened:
     """The run that the arguments name."""
     counter(args.counter)
-    if args.all and not args.path:
-        args.path = EVERYWHERE
+    args.path = target_of(args)
     keeper = None
     if not args.no_history:
         from agentmem.inspect.history import reading
 
         keeper = reading()
-    return patiently(
-        lambda: open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper), args.path
-    )
+    # What is read stays until the command ends: no search for garbage need walk it, neither now nor later.
+    gc.disable()
+    try:
+        return patiently(
+            lambda: open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper), args.path
+        )
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def shown(args: argparse.Namespace, source: Opened, show: Callable[[Run], None]) -> int:

@@ -6,7 +6,7 @@ from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import block, document, encodable, error
 from agentmem.inspect.telling.fold import parted
 from agentmem.inspect.telling.left import cannot_tell, left_of, nothing_lost, steps_of
-from agentmem.inspect.telling.lost_block import lost_block
+from agentmem.inspect.telling.lost_block import lost_block, statement, unrecorded
 from agentmem.model import Drop, Lane, Run
 
 
@@ -29,11 +29,20 @@ def run(arguments: list[str]) -> int:
             else:
                 block("\n".join(nothing(value, lanes, others)))
             return
+        gone = [drop for lane in lanes for drop in unrecorded(value, lane.id) if drop.returned_at is None]
         document("lost", {
+            "silent": [
+                {"step": drop.step, "lane": drop.lane, "what": drop.what, "kind": drop.kind,
+                 "name": encodable(drop.name), "text": encodable(drop.text or drop.head), "tokens": drop.tokens,
+                 "says": encodable(statement(drop))}
+                for drop in reversed(gone)
+            ],
             "boundaries": [
                 {"step": one.step, "lane": one.lane, "kind": one.boundary.kind, "opaque": one.boundary.opaque,
+                 "survival": {name: list(pair) for name, pair in one.kept.items()},
                  "lost": [{"kind": lost.kind, "text": encodable(lost.text), "tokens": lost.tokens}
-                          for lost in one.lost]}
+                          for lost in one.lost],
+                 "changed": [{"from": encodable(was), "to": encodable(now)} for was, now in one.changed]}
                 for one in (survivals[-1:] if args.last else survivals)
             ],
             "beside": {

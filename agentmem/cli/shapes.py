@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentmem.cli.output import encodable, iso
-from agentmem.inspect.measure import estimate, scaled, unaccounted
+from agentmem.inspect.measure import estimate, scaled, sizes, unaccounted
 from agentmem.inspect.telling.explain import not_sent_again
 from agentmem.model import (
+    FRAME,
     Attempt,
     Boundary,
     Cycle,
@@ -85,9 +86,9 @@ def field(value: Field) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def step(value: Step, steps: Sequence[Step] = (), counter: str = "") -> dict[str, Any]:
-    """`steps`: those of its lane, so that what was not reported can be estimated."""
-    size, source = estimate(steps, value.n - 1) if 0 < value.n <= len(steps) else (value.tokens.prompt, "counted")
+def step(value: Step, told: tuple[int | None, str], counter: str = "") -> dict[str, Any]:
+    """`told`: the size of its prompt and what kind of figure it is (`inspect.measure.estimate`)."""
+    size, source = told
     return {
         "n": value.n, "own": value.own, "at": iso(value.at), "lane": value.lane, "open": value.open,
         "prompt_tokens": value.tokens.prompt, "reported_tokens": value.usage.prompt if value.usage else None,
@@ -109,7 +110,9 @@ def step_whole(
     value: Step, text: Callable[[Segment], str | None], drop_text: Callable[[Drop], str | None],
     steps: Sequence[Step] = (), counter: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    shown = step(value, steps, counter)
+    told = estimate(steps, value.n - 1) if 0 < value.n <= len(steps) else (value.tokens.prompt, "counted")
+    shown = step(value, told, counter)
+    shown["frames"] = sum(one.field == FRAME for one in value.prompt)
     shown["prompt"] = [segment(one, text(one)) for one in value.prompt]
     shown["state"] = [field(one) for one in value.fields]
     shown["replies"] = [
@@ -129,8 +132,9 @@ def run(value: Run, lanes: tuple[str, ...] | None = None) -> dict[str, Any]:
         "lanes": [{"id": lane.id, "kind": lane.kind, "steps": len(lane.steps)} for lane in value.lanes],
         "unknown": list(value.unknown), "notice": encodable(value.notice),
         "steps": [
-            step(one, lane.steps, value.counter)
-            for lane in value.lanes if lanes is None or lane.id in lanes for one in lane.steps
+            step(one, told, value.counter)
+            for lane in value.lanes if lanes is None or lane.id in lanes
+            for one, told in zip(lane.steps, sizes(lane.steps), strict=True)
         ],
         "gaps": [
             {"lane": gap.lane, "after": gap.after, "before": gap.before, "missing": gap.missing} for gap in value.gaps

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
-from agentmem.cli.output import document, encodable, iso, size, table, text, tokens
-from agentmem.inspect.measure import estimate, reported, scaled_to
-from agentmem.inspect.open import Opened, SeveralRuns
+from agentmem.cli.output import count, document, encodable, iso, size, table, text, tokens
+from agentmem.inspect.discover import is_address
+from agentmem.inspect.measure import Scale, estimate, reported, scaled_to, sizes
+from agentmem.inspect.open import NotYet, Opened, SeveralRuns, Unreadable, open_info
 from agentmem.inspect.telling import marks
 from agentmem.inspect.telling.explain import NOT_SENT, not_sent_again
+from agentmem.inspect.telling.fold import parted, what_left
 from agentmem.inspect.telling.left import steps_of
-from agentmem.inspect.telling.pulse import begun_line, said
+from agentmem.inspect.telling.pulse import begun_line, said, trouble
 from agentmem.inspect.telling.verdict import verdict
-from agentmem.model import Drop, Lane, Run, RunInfo, Step, Tokens
+from agentmem.model import FRAME, Drop, Lane, Run, RunInfo, Step, Tokens
 from agentmem.safe import name
 
 GOAL = 160
 """So many characters of the goal are shown."""
+COUNT_SECONDS, COUNT_BYTES = 2.0, 4 * 1024 * 1024
+"""How long the runs of a list are opened to count their steps; no file that is larger."""
 
 
 def run(arguments: list[str]) -> int:
@@ -29,7 +36,7 @@ def run(arguments: list[str]) -> int:
     try:
         source = opened(args)
     except SeveralRuns as several:
-        _list(several.runs, args.json)
+        _list(counted(several.runs, args.counter), args.json)
         return 0
 
     def show(value: Run) -> None:
@@ -43,7 +50,7 @@ def run(arguments: list[str]) -> int:
     return shown(args, source, show)
 
 
-def _list(runs: tuple[RunInfo, ...], as_json: bool) -> None:
+def _list(runs: Sequence[RunInfo], as_json: bool) -> None:
     if as_json:
         document("runs", {"runs": [
             {"id": encodable(one.id), "path": encodable(one.path), "format": one.format, "steps": one.steps,
@@ -52,11 +59,29 @@ def _list(runs: tuple[RunInfo, ...], as_json: bool) -> None:
             for one in runs
         ]})  # fmt: skip
         return
-    text(table([
+    head = ("run", "format", "status", "steps done", "changed", "goal or trouble", "path")
+    text(table([head, *(
         (name(one.id, 40), one.format, one.status, "?" if one.steps is None else str(one.steps), iso(one.at) or "?",
-         name(one.problem or one.damage or one.goal or "", 60), one.path)
+         name(trouble(one) or one.goal or "", 60), one.path)
         for one in runs
-    ], right=(3,)))  # fmt: skip
+    )], right=(3,)))  # fmt: skip
+
+
+def counted(runs: Sequence[RunInfo], counter: str) -> list[RunInfo]:
+    """The rows with the steps that are done in all lanes, as the run itself has them: the head of a file may tell
+    another number, or none. Of what there is no time for, or what is large, only the head is read."""
+    until = time.monotonic() + COUNT_SECONDS
+    found = []
+    for one in runs:
+        try:
+            small = is_address(one.path) or os.stat(one.path).st_size <= COUNT_BYTES
+            if one.problem is None and small and time.monotonic() < until:
+                lanes = open_info(one, counter=counter).run.lanes
+                one = replace(one, steps=sum(not step.open for lane in lanes for step in lane.steps))
+        except (Unreadable, NotYet, OSError):
+            pass  # cannot be opened: the row stays as its head told it
+        found.append(one)
+    return found
 
 
 def drop_text(source: Opened, drop: Drop) -> str | None:
@@ -80,7 +105,9 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
         ]
         document("run", body)
         return
-    out = [f"step {step.number} of {lane.id}: {tokens(step.tokens.prompt)}, goal {step.goal}"]
+    frames = sum(one.field == FRAME for one in step.prompt)
+    saw = count(len(step.prompt) - frames, "piece") + (f" and {frames} of words around fields" if frames else "")
+    out = [f"step {step.number} of {lane.id}: {tokens(step.tokens.prompt)} in {saw}, goal {marks.GOALS[step.goal][1]}"]
     for title, pieces in (
         ("what the model saw", step.prompt), ("what it answered", step.replies), ("what came back", step.results)
     ):  # fmt: skip
@@ -97,11 +124,19 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
         ])  # fmt: skip
     if step.drops:
         out += ["", "lost here"]
-        out += table([
-            (f"{marks.drop_glyph(one)} {one.cause}", name(one.name), size(one.tokens), one.head or "")
-            for one in step.drops
-        ], right=(2,))  # fmt: skip
+        out += table(_lost_rows(step), right=(2,))
     text(out)
+
+
+def _lost_rows(step: Step) -> list[tuple[str, str, str, str]]:
+    """What merely left with a boundary bears its mark and is one row; everything else has its own."""
+    taken, rest = parted(step)
+    found = [(f"{marks.drop_glyph(one)} {one.cause}", name(one.name), size(one.tokens), one.head or "") for one in rest]
+    if taken and step.boundary is not None:
+        known = [one.tokens for one in taken if one.tokens is not None]
+        mark = f"{marks.GLYPHS[marks.BOUNDARY]} {marks.boundary_word(step.boundary)}"
+        found.append((mark, what_left(taken), size(sum(known) if known else None), ""))
+    return found
 
 
 def rows(value: Run, lane: Lane) -> list[str]:
@@ -130,18 +165,22 @@ def rows(value: Run, lane: Lane) -> list[str]:
     body = [("#", "mark", "action", "out", "state", "trace", "total", "change", "goal")]
     before: int | None = None
     whole = True
-    for place, step in enumerate(lane.steps):
-        total, _ = estimate(lane.steps, place)
+    for place, (step, (total, kind)) in enumerate(zip(lane.steps, sizes(lane.steps), strict=True)):
         parts = parts_of(step, total)
         whole = whole and (parts is not step.tokens or total == step.tokens.prompt)
+        about = "≈" if kind == "estimated" else ""
         change = "" if before is None or total is None else f"{total - before:+d}"
         body.append((
             str(step.number), marks.shown(masks[place], letters.get(step.n, "")), action(step), outcome(step),
-            size(parts.state), size(parts.trace), size(total), change, step.goal,
+            size(parts.state), size(parts.trace), about + size(total), change,
+            marks.GOALS[step.goal][1],
         ))  # fmt: skip
         before = total
     if any(reported(step) is not None for step in lane.steps):
         head.append(SCALED if whole else COUNTED)
+    if source == "estimated":
+        rule = Scale(lane.steps, len(lane.steps) - 1).rule(lane.steps[-1])
+        head.append(f"≈ is an estimate; step {lane.steps[-1].number}: {rule}")
     return [*head, "", *table(body, right=(0, 4, 5, 6, 7))]
 
 

@@ -118,6 +118,9 @@ def test_ledger_tells_a_circle_of_seven_once_with_its_members(command: Command, 
 def test_lifeline_tells_where_a_text_stood(command: Command, demo: Path) -> None:
     body = command.json("lifeline", demo, "8443")
     assert body["present"] == [[8, 15]]
+    field = command.json("lifeline", demo, "order_id")
+    assert (field["field"], field["unrecorded"], field["needed"]) == ("facts.order_id", [29], [30])
+    assert "left unrecorded at 29" in command.text("lifeline", demo, "order_id")
     assert command.json("lifeline", demo, "no such text anywhere")["present"] == []
 
 

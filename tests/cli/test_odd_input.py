@@ -72,7 +72,8 @@ def test_a_list_keeps_to_its_columns_whatever_the_names(command: Command, tmp_pa
     for number in range(2):
         written(tmp_path / f"{number}.json", loop(1, run_id=f"{number}" + "x" * 5000, goal="y\nz" * 5000))
     rows = command.text("show", tmp_path).splitlines()
-    assert len(rows) == 2 and all(len(row) < 400 for row in rows)
+    assert rows[0].split() == ["run", "format", "status", "steps", "done", "changed", "goal", "or", "trouble", "path"]
+    assert len(rows) == 3 and all(len(row) < 400 for row in rows)
 
 
 def test_a_run_is_opened_by_its_name_from_above_and_from_inside_its_folder(
@@ -92,7 +93,7 @@ def test_a_lifeline_without_a_text_is_refused(command: Command, tmp_path: Path) 
 
 def test_a_lifeline_of_what_is_nowhere_is_one_line(command: Command, tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", loop(2))
-    assert command.text("lifeline", path, "nowhere").splitlines() == ["in no prompt of 3 steps"]
+    assert command.text("lifeline", path, "nowhere").splitlines() == ["in no prompt of 3 steps, 1 open"]
 
 
 def test_a_goal_of_a_megabyte_is_one_short_row(command: Command, tmp_path: Path) -> None:
