@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentmem.model import FRAME, Prompt, Segment
+from agentmem.model import FRAME, Drop, Prompt, Segment, Step
 from agentmem.tape import PromptView
 
 
@@ -111,6 +111,34 @@ def difference(before: Prompt | None, after: Prompt) -> Difference:
             leave(key)
     close()
     return Difference(tuple(changes), len(kept), total(kept) or 0)
+
+
+def taken_by(steps: Sequence[Step], gone: Sequence[Segment]) -> dict[int, tuple[Step, Drop]]:
+    """Id of a piece that is gone -> the newest of these steps that lost it, with its drop. `steps`: those behind the
+    earlier prompt up to the later one. A piece that is only put in other words is no drop and has none."""
+    found: dict[int, tuple[Step, Drop]] = {}
+    for step in steps:
+        if not step.drops:
+            continue
+        prompt = step.prompt
+        edits = prompt.tape.edits(step.n) if isinstance(prompt, PromptView) else None
+        left = None if edits is None else {ident for edit in edits for ident in edit.gone}
+        for segment in gone:
+            drop = _drop_of(step, segment) if left is None or segment.id in left else None
+            if drop is not None:
+                found[segment.id] = step, drop
+    return found
+
+
+def _drop_of(step: Step, segment: Segment) -> Drop | None:
+    """The drop of a piece: its own, that of the field it carries, or the row of many that names its kind."""
+    many = None
+    for drop in step.drops:
+        if drop.segment == segment.id or (drop.what != "segment" and drop.name == segment.field):
+            return drop
+        if drop.what == "segment" and drop.count > 1 and segment.kind in drop.name:
+            many = drop
+    return many
 
 
 def _same_tape(before: Prompt | None, after: Prompt) -> bool:

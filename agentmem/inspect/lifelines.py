@@ -158,6 +158,13 @@ def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
     return tuple(line for _, line in ranked)
 
 
+def named_lifeline(run: Run, lane_id: str, name: str) -> Lifeline | None:
+    """The lifeline of the field of that name, `facts.` left out or not; None if the state never held one. Who gives the
+    name of a field asks for the field, wherever else the name may stand as a text. Raises KeyError as `Run.lane`."""
+    lines = {line.name: line for line in field_lifelines(run, lane_id)}
+    return lines.get(name) or lines.get(f"facts.{name}")
+
+
 def _walk(lines: dict[str, _FieldLine], standing: dict[str, None], step: Step, index: int) -> dict[str, None]:
     """Write down what changed in the state of that step. Returns the keys of the fields that stand."""
     now: dict[str, None] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentmem.ledger.effect import effect_of
-from agentmem.ledger.result import error_line, failure, result_key, says_running
+from agentmem.ledger.answers.result import error_line, failure, result_key
+from agentmem.ledger.answers.unfinished import still_runs
+from agentmem.ledger.effect import command_in, effect_of
 from agentmem.ledger.signature import canonical_of, parsed, signature_of, words
 from agentmem.model import HEAD_CHARACTERS, Attempt, Outcome
 
@@ -34,15 +35,17 @@ def make_attempt(
     """
     value = parsed(arguments)
     shown = canonical_of(arguments, value)
-    does = effect_of(words(tool), value)
+    name = words(tool)
+    does = effect_of(name, value)
     if outcome is None:
         line = error if error is not None else None if result is None else failure(result, reads=does == "reads")
         outcome = "error" if line is not None else "unknown" if result is None else "ok"
         error = line
     elif error is None and outcome == "error" and result:
         error = error_line(result)
-    if does in ("reads", "unknown") and outcome in ("ok", "unknown") and result and says_running(result):
-        does = "waits"
+    if does in ("reads", "unknown") and outcome in ("ok", "unknown") and result:
+        if still_runs(name, command_in(name, value), result):
+            does = "waits"
     known = result if result is not None else error
     return Attempt(
         lane=lane, n=n, step=n if step is None else step, index=index, tool=tool, arguments=shown, call_id=call_id,

@@ -18,11 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agentmem.ledger.answers.result import error_prefix, is_not_found, result_key
+from agentmem.ledger.answers.unfinished import may_run, still_runs
 from agentmem.ledger.edits import Edit, Files, find_edits
+from agentmem.ledger.effect import command_of
 from agentmem.ledger.group import ErrorKey, Group, Item, Key, Polls
 from agentmem.ledger.history import History
-from agentmem.ledger.result import error_prefix, is_not_found, result_key, says_running
-from agentmem.model import Attempt, Cycle, CycleKind, Waiting
+from agentmem.ledger.signature import words
+from agentmem.model import HEAD_CHARACTERS, Attempt, Cycle, CycleKind, Waiting
 
 MATCHES = 3
 UNDOS = 2
@@ -159,9 +162,11 @@ class Detector:
     def _waits(self, attempt: Attempt) -> bool:
         if attempt.effect == "waits":
             return True
-        if attempt.effect == "changes" or attempt.outcome == "error" or attempt.result_head is None:
+        head = attempt.result_head
+        if attempt.effect == "changes" or attempt.outcome == "error" or head is None or not may_run(head):
             return False
-        return says_running(attempt.result_head)
+        command = command_of(attempt.tool, attempt.arguments)
+        return still_runs(words(attempt.tool), command, head, whole=len(head) < HEAD_CHARACTERS)
 
     def _poll(self, attempt: Attempt) -> None:
         polls = self.polling.get(attempt.tool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentmem.ledger.result import says_running
+from agentmem.ledger.answers.unfinished import still_runs
 from agentmem.ledger.shell import command_effect, sql_effect
 from agentmem.ledger.signature import SHELL_TOOLS, parsed, words
 from agentmem.model import Effect
@@ -52,9 +52,12 @@ def _command(value: object) -> str | None:
 
 def command_of(tool: str, arguments: str) -> str | None:
     """The command line of a shell call; None for any other tool, or where the arguments hold none."""
-    if SHELL_TOOLS.isdisjoint(words(tool)):
-        return None
-    return _command(parsed(arguments))
+    return command_in(words(tool), parsed(arguments))
+
+
+def command_in(name: tuple[str, ...], value: object) -> str | None:
+    """`command_of` where the words of the name and the value behind the arguments are at hand."""
+    return None if SHELL_TOOLS.isdisjoint(name) else _command(value)
 
 
 def _empty_input(name: tuple[str, ...], value: object) -> bool:
@@ -128,4 +131,6 @@ def effect_of(name: tuple[str, ...], value: object) -> Effect:
 
 def is_waiting(tool: str, arguments: str, result: str | None) -> bool:
     """Whether the call waits for something: by its tool, by an empty input, or because the result says so."""
-    return effect(tool, arguments) == "waits" or (result is not None and says_running(result))
+    if effect(tool, arguments) == "waits":
+        return True
+    return result is not None and still_runs(words(tool), command_of(tool, arguments), result)

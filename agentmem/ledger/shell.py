@@ -329,11 +329,11 @@ def command_effect(command: str, depth: int = 0) -> Effect:
     if "unknown" in effects or not effects:
         return "unknown"
     if "waits" in effects:
-        return "reads" if any(map(_is_test, bares)) else "waits"
+        return "reads" if any(map(is_test, bares)) else "waits"
     return "waits" if all(bare[:1] == ["date"] for bare in bares) else "reads"
 
 
-def _is_test(bare: Sequence[str]) -> bool:
+def is_test(bare: Sequence[str]) -> bool:
     return any(w.rsplit("/", 1)[-1] in _TESTS for w in bare[:3]) or bare[1:2] in (["test"], ["check"])
 
 

@@ -43,11 +43,11 @@ def test_a_folder_with_damaged_checkpoints_lists_all_of_them_each_with_its_damag
     assert set(rows) == {"a.json", "b.json", "c.json", "d.json"}
     assert rows["a.json"]["problem"] and "empty" in rows["a.json"]["problem"]
     assert [rows[name]["problem"] for name in ("b.json", "c.json", "d.json")] == [
-        "trailing junk at byte 53: first value used", None, "truncated at byte 60",
+        "trailing junk at byte 53: first value used", None, "half written or cut at byte 60",
     ]  # fmt: skip
     assert main(["show", str(tmp_path), "--no-history"]) == 0
     listed = capsys.readouterr().out
-    assert "truncated at byte 60" in listed and "trailing junk at byte 53" in listed
+    assert "half written or cut at byte 60" in listed and "trailing junk at byte 53" in listed
     assert main(["show", str(tmp_path / "d.json"), "--no-history"]) == 2
     assert "half written or cut" in capsys.readouterr().err
     whole = open_run(str(tmp_path / "c.json")).run
@@ -152,7 +152,7 @@ def test_a_step_that_goes_backwards_is_shown_and_nothing_is_lost(tmp_path: Path)
 @pytest.mark.parametrize(
     ("spoil", "badge"),
     [
-        (lambda data: data[: len(data) // 2], "truncated at byte {half}"),
+        (lambda data: data[: len(data) // 2], "half written or cut at byte {half}"),
         (lambda data: data + b"\0" * 40 + b"\n", None),
         (lambda data: data.replace(b"ship", b"sh\0\0p", 1), "2 NUL bytes at byte {place}"),
     ],
@@ -180,7 +180,7 @@ def test_the_end_of_a_long_file_is_looked_at_as_well(tmp_path: Path, capsys: pyt
     path.write_bytes(path.read_bytes()[:200_000])
     assert main(["show", str(tmp_path), "--json", "--no-history"]) == 0
     rows = {Path(row["path"]).name: row["problem"] for row in json.loads(capsys.readouterr().out)["runs"]}
-    assert rows == {"a.json": "truncated at byte 200000", "b.json": None}
+    assert rows == {"a.json": "half written or cut at byte 200000", "b.json": None}
 
 
 def test_of_a_checkpoint_that_stays_cut_the_whole_messages_are_shown_and_what_is_wrong_is_said(tmp_path: Path) -> None:

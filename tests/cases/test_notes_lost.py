@@ -29,7 +29,7 @@ def emptied(tmp_path: Path) -> Opened:
 
 def told(source: Opened, text: str) -> str:
     line = text_lifeline(source.run, "main", text, lambda ident: source.text(source.segment("main", ident)))
-    return sentence(line, len(source.run.main.steps))
+    return sentence(line, source.run.main)
 
 
 def test_notes_that_were_emptied_are_one_silent_loss_that_two_failures_needed(emptied: Opened) -> None:
@@ -46,7 +46,9 @@ def test_why_finds_them_from_each_failure_that_names_what_they_said(emptied: Ope
 
 
 def test_a_text_that_only_the_notes_held_is_told_with_its_place_and_the_failures(emptied: Opened) -> None:
-    assert told(emptied, "V-33") == "held in notes 1-3, in no prompt of 9 steps, needed at 6, 8"
+    assert told(emptied, "V-33") == (
+        "held in notes 1-3, in no prompt of 9 steps, 1 open, left unrecorded at 4, needed at 6, 8"
+    )
     assert told(emptied, "never water bed 13") == "held in notes 1-3, in no prompt of 9 steps"
 
 
@@ -54,7 +56,7 @@ def test_one_version_of_a_list_is_not_called_calm_and_a_second_one_is(tmp_path: 
     messages = [user("water the beds"), *turn(1, "open_valve", "wet", bed=1)]
     source = open_file(tmp_path / "run.json", messages)
     assert verdict(source.run).sentence == (
-        "? cannot tell what was left out before this file was written; 1 step, 1 distinct call, no loop"
+        "? cannot tell what was left out before this file was written; 2 steps, 1 open, 1 distinct call, no loop"
     )
     source = versions(tmp_path / "two.json", messages, [*messages, *turn(2, "open_valve", "dry", bed=2)])
-    assert verdict(source.run).sentence == "2 steps, 2 distinct calls, no loop; nothing left unrecorded"
+    assert verdict(source.run).sentence == "3 steps, 1 open, 2 distinct calls, no loop; nothing left unrecorded"

@@ -34,7 +34,7 @@ def run_of(path: Path, answer: str, now: dict[str, Any] | None = None, notes: tu
 
 def told(source: Opened, text: str) -> str:
     line = text_lifeline(source.run, "main", text, lambda ident: source.text(source.segment("main", ident)))
-    return sentence(line, len(source.run.main.steps))
+    return sentence(line, source.run.main)
 
 
 @pytest.mark.parametrize("answer", ["done", "Error: disk full", "Error: no stock of A-1047"])

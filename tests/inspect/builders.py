@@ -32,6 +32,9 @@ class Book:
     def past(self, path: str) -> tuple[()]:
         return ()
 
+    def begin(self, path: str) -> None:
+        raise AssertionError("nothing here begins anew")
+
     def keep(self, path: str, version: object, new: Mapping[int, bytes]) -> None:
         raise AssertionError("nothing here is kept")
 

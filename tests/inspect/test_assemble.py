@@ -23,7 +23,6 @@ from agentmem.tape import PromptView
 from .builders import NOW, Tale, told
 from .test_pieces import EDITS, play
 
-
 SAMPLE = Path(__file__).parents[2] / "sample_runs" / "pi" / "2026-03-20T09-46-40-000Z_tides.jsonl"
 
 
@@ -294,7 +293,7 @@ def test_a_run_that_is_let_go_of_is_freed_without_a_search_for_garbage() -> None
     assert list(opened.run.survivals)
     prompt = opened.run.main.steps[0].prompt
     assert isinstance(prompt, PromptView)
-    held = [weakref.ref(prompt.tape), weakref.ref(opened)]
+    held: list[weakref.ref[Any]] = [weakref.ref(prompt.tape), weakref.ref(opened)]
     gc.disable()
     try:
         del prompt, opened

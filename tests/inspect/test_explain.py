@@ -18,6 +18,7 @@ from agentmem.inspect.telling.explain import (
     explain_waiting,
     not_drops,
 )
+from agentmem.inspect.telling.marks import GOALS
 from agentmem.model import Usage, Where
 from tests.tui.panes.builders import Teller, plain_run, story
 
@@ -43,6 +44,20 @@ def test_reported_and_counted_tokens_are_kept_apart_and_what_is_unaccounted_is_s
     assert "unaccounted" not in text, "an estimate accounts for nothing"
     near = said(explain_prompt(replace(run, counter="o200k"), step))
     assert "unaccounted: +404 tokens" in near, "6,000 - 5,560 - 12 for each of three results"
+
+
+def test_a_prompt_that_was_not_reported_is_explained_as_an_estimate_and_the_window_is_used_by_it() -> None:
+    run = story()
+    first, second = run.main.steps[:2]
+    first = replace(first, usage=Usage(15_000), tokens=structs.replace(first.tokens, fixed=None))
+    tokens = structs.replace(second.tokens, fixed=None)
+    second = replace(second, tokens=tokens, usage=None)
+    told = replace(run, lanes=(replace(run.main, steps=(first, second)),))
+    more = (tokens.prompt or 0) - (first.tokens.prompt or 0)
+    text = said(explain_prompt(told, second))
+    said_so = f"estimated {round(15_000 + 1.2 * more):,} tokens; 15,000 reported at step 1, and {more:,} counted more"
+    assert f"not reported: {said_so}" in text
+    assert f"{100 * (15_000 + 1.2 * more) / 32_000:.0f} % used" in text
 
 
 def test_what_is_unknown_is_said_and_never_a_zero() -> None:
@@ -111,7 +126,7 @@ def test_fields_cycles_waiting_and_attempts_name_their_rule() -> None:
     assert "verified by read at step 4" in said(explain_field(run, step, fact))
     assert "not in the prompt" in said(explain_field(run, step, replace(fact, segment=None)))
     cycle = said(explain_cycle(run, run.cycles[0]))
-    assert "named at attempt 5 of it" in cycle and "94,400 tokens" in cycle and "broken at step 26" in cycle
+    assert "named at attempt 5 of it" in cycle and "94,400 tokens" in cycle and "over at 26" in cycle
     assert "3 times round, from step 20 to 25; certain, and named, from step 24 on" in cycle
     assert "65,100 tokens" in said(explain_waiting(run, run.waiting[0]))
     assert "effect reads, outcome ok" in said(explain_attempt(run, run.main.steps[0].attempts[0]))
@@ -131,7 +146,7 @@ def test_every_word_of_the_header_has_a_line_that_says_what_it_means() -> None:
     run = story()
     text = said(explain_header(run, run.main.steps[18]))
     assert "LIVE:" in text and "PAUSED +9:" in text and "steps came after this one" in text
-    assert f"goal ✓ {run.main.steps[18].goal}: " in text and "EXACT: " in text and "61k 31%: " in text
+    assert f"goal ✓ {GOALS[run.main.steps[18].goal][1]}: " in text and "EXACT: " in text and "61k 31%: " in text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from agentmem.model import Lane
 from tests.tui.panes.builders import drop, plain_run, story
 
 
-def test_steps_of_several_lanes_say_so_and_the_open_step_does_not_count() -> None:
-    assert steps_of(story().lanes) == "30 steps"
+def test_steps_of_several_lanes_say_so_and_the_open_step_is_counted_and_named() -> None:
+    assert steps_of(story().lanes) == "31 steps, 1 open"
     run = plain_run(3)
     both = replace(run, lanes=(run.main, Lane("b", "subagent", run.main.steps[:1])))
     assert steps_of(both.lanes) == "4 steps of 2 lanes" and steps_of(both.lanes[1:]) == "1 step"

@@ -59,7 +59,7 @@ def test_the_rows_of_show_bear_the_marks_of_the_timeline(run: object) -> None:
 
 def test_the_rows_of_drops_bear_the_marks_of_the_pane() -> None:
     run = story()
-    assert [row[0] for row in drop_rows(run, run.lanes, ()) if row.lstrip() == row != ""] == ["▲", "~", "−", "−", "▼"]
+    assert [row[0] for row in drop_rows(run, run.lanes, ()) if row.lstrip() == row != ""] == ["▲", "~", "−", "▼"]
 
 
 def test_every_mark_is_drawn_and_has_words() -> None:

@@ -74,6 +74,12 @@ def test_a_call_in_doubt_is_the_worst_thing_in_a_run_and_names_tool_step_and_key
     assert begun_line(call) == (
         'send_mail at step 31, begun 2026-09-21T14:13:20Z, attempt 2, key am_17: {"to":"ann"}'
     )
-    assert "?1 in doubt" in status_line(run, 200)
+    assert " · ? send_mail @31 key am_17 in doubt · ▲" in status_line(run, 200)
+    assert status_line(run) == "≈21k/32k 64% · goal ✓ · ? send_mail @31 in doubt · ▲ order_id lost @29 · ↻1"
+    two = replace(run, begun=(replace(call, tool="x" * 90, key="am_" + "0" * 32), call))
+    assert " · ? send_mail @31 in doubt +1 · ▲ order_id lost @29" in status_line(two)
+    for width in range(34, 80):
+        line = status_line(two, width)
+        assert len(line) <= width and "in doubt" in line and "▲ order_id lost @29" in line
     under_way = replace(run, begun=(replace(call, in_doubt=False),))
     assert "doubt" not in verdict(under_way).sentence

@@ -113,3 +113,36 @@ def test_one_version_of_a_list_cannot_tell_what_was_left_out_before() -> None:
     )
     assert found.level == "unknown"
     assert verdict(replace(story(), past_unknown=True)).level == "alarm"
+
+
+def test_the_status_line_counts_what_is_gone_as_the_verdict_does() -> None:
+    run = with_drop(story(), missed_by=(), needed_by=())
+    steps = list(run.main.steps)
+    lost = steps[28].drops[0]
+    back = replace(lost, n=5, step=5, last_step=4, name="facts.back", returned_at=7)
+    other = replace(lost, n=6, step=6, last_step=5, name="facts.other")
+    steps[4], steps[5] = replace(steps[4], drops=(back,)), replace(steps[5], drops=(other,))
+    run = replace(run, lanes=(replace(run.main, steps=tuple(steps)),))
+    assert "order_id left at 29, nobody recorded it (+1)" in verdict(run).sentence
+    assert "▲ order_id lost @29 +1" in status_line(run, 200)
+    missed = replace(other, missed_by=story().main.steps[28].drops[0].missed_by)
+    steps[5] = replace(steps[5], drops=(missed,))
+    run = replace(run, lanes=(replace(run.main, steps=tuple(steps)),))
+    assert verdict(run).sentence.startswith("▲ other left at 6") and "▲ other lost @6 +1" in status_line(run, 200)
+
+
+def test_a_cycle_that_nothing_broke_goes_to_the_end_of_a_run_that_is_over() -> None:
+    assert verdict(replace(story(25), status="ended")).text == (
+        "pytest, read in a circle 20-25, 3 times, 94.4k tokens; until the end"
+    )
+    assert verdict(replace(story(25), status="stale")).text.endswith("; until the last step")
+
+
+def test_the_circle_of_a_subagent_turns_only_while_its_call_waits() -> None:
+    run = story(25)
+    steps = tuple(replace(step, lane="sub") for step in run.main.steps)
+    cycles = tuple(replace(cycle, lane="sub") for cycle in run.cycles)
+    for pending, words in ((1, "in a circle since 20"), (0, "until the last step")):
+        main = tuple(replace(step, pending=pending) for step in calm(5).main.steps)
+        lanes = (replace(run.main, steps=main), Lane("sub", "subagent", steps, ("main", 3)))
+        assert words in verdict(replace(run, lanes=lanes, cycles=cycles)).text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentmem.inspect.telling.why import why
+from agentmem.inspect.telling.verdict import verdict
+from agentmem.inspect.telling.why import explains, why
 from agentmem.model import Lane, Run
+from tests.tui import builders as tales
 from tests.tui.panes.builders import attempt, plain_run, story
 
 from .builders import Tale
@@ -92,3 +94,29 @@ def test_a_failure_goes_to_the_drop_that_it_is_tied_to_before_one_that_it_needed
     tale.step(("read_meter", "{}", "Error: missing abone"))
     tale.step(("read_meter", "{}", "Error: missing abone and sayac"))
     assert why(tale.run(), ("main", 4))[0].sentence.startswith("fact sayac = S-99 left at 2")
+
+
+def test_where_the_step_did_not_fail_the_chain_is_that_of_the_verdict_wherever_it_is() -> None:
+    run = story()
+    assert why(run, ("main", 8))[0].sentence == why(run, ("main", 30))[0].sentence
+    calmly = replace(run, lanes=(plain_run(3).main, replace(run.main, id="sub", kind="subagent")), cycles=())
+    steps = tuple(
+        replace(step, lane="sub", drops=tuple(replace(drop, lane="sub") for drop in step.drops))
+        for step in run.main.steps
+    )
+    calmly = replace(calmly, lanes=(calmly.main, Lane("sub", "subagent", steps)))
+    assert why(calmly, ("main", 3))[0].cursor == ("sub", 29)
+
+
+def test_a_circle_is_explained_by_where_it_was_certain_and_where_it_began() -> None:
+    certain, began = why(tales.story(28), ("main", 28))
+    assert certain.n == 24 and certain.sentence.endswith("certain at 24, over at 26")
+    assert began.n == 20 and began.sentence.startswith("the circle began at 20 with pytest ")
+
+
+def test_the_verdict_is_explained_at_every_step_but_those_with_a_failure_of_their_own() -> None:
+    run = story()
+    told = {n: explains(run, ("main", n), verdict(run)) for n in range(1, 32)}
+    assert [n for n, one in told.items() if not one] == [5, 9, 18, 20, 22, 24]
+    quiet = plain_run(3)
+    assert not explains(quiet, ("main", 3), verdict(quiet))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,8 @@ GLUE = st.sampled_from((" ", "", "_", "-", ": ", "'", "x"))
 @st.composite
 def errors(draw: st.DrawFn) -> str:
     words = draw(st.lists(st.one_of(NAMES, VALUES), max_size=4))
-    turn = draw(st.sampled_from((str, str.lower, str.upper, str.swapcase)))
+    turns: tuple[Callable[[str], str], ...] = (str, str.lower, str.upper, str.swapcase)
+    turn = draw(st.sampled_from(turns))
     return "".join(turn(word) + draw(GLUE) for word in words) + draw(st.text(max_size=6))
 
 
@@ -28,7 +30,9 @@ def test_every_error_that_names_a_pair_has_one_of_its_marks(pairs: list[tuple[st
         assert any(mark in folded(error) for mark in marks_of(pairs))
 
 
-@pytest.mark.parametrize("error", ["no order id", "ORDERID is missing", "order-id: null", "cannot find A017x", "ORDER_İD", "order_ıd"])
+@pytest.mark.parametrize(
+    "error", ["no order id", "ORDERID is missing", "order-id: null", "cannot find A017x", "ORDER_İD", "order_ıd"]
+)
 def test_a_name_is_found_however_its_words_are_joined(error: str) -> None:
     pair = ("facts.order_id", "A017x")
     assert said_in(pair, error) and any(mark in folded(error) for mark in marks_of([pair]))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from msgspec import structs
+
 from agentmem.formats.draft import Call, StepDraft
 from agentmem.ledger import Detector, make_attempt
 from agentmem.model import Attempt, Cycle, Waiting
@@ -20,24 +22,27 @@ class Attempts:
 
     def __init__(self, lane: str) -> None:
         self._lane = lane
-        self._made: list[list[tuple[Call, Attempt]]] = []
+        self._made: list[tuple[Attempt, ...]] = []
+        self._calls: list[tuple[Call, ...]] = []
+        """Of what they were made."""
         self._detector = Detector()
-        self._fed: list[list[_Fed]] = []
+        self._fed: list[tuple[Attempt, ...]] = []
         self._costed: dict[int, tuple[Cycle | Waiting, Cycle | Waiting]] = {}
 
     def of(self, step: StepDraft, number: int, tokens: int | None) -> tuple[Attempt, ...]:
         """Attempts of a step; `tokens` are the prompt's."""
         index = step.n - 1
         while len(self._made) <= index:
-            self._made.append([])
-        known = self._made[index]
-        made: list[tuple[Call, Attempt]] = []
+            self._made.append(())
+            self._calls.append(())
+        known, calls = self._made[index], self._calls[index]
+        made: list[Attempt] = []
         for place, call in enumerate(step.calls):
             cost = tokens if place == 0 else None
-            before = known[place] if place < len(known) and known[place][0] is call else None
-            made.append((call, self._one(call, None if before is None else before[1], step, number, place + 1, cost)))
-        self._made[index] = made
-        return tuple(attempt for _, attempt in made)
+            before = known[place] if place < len(calls) and calls[place] is call else None
+            made.append(self._one(call, before, step, number, place + 1, cost))
+        self._made[index], self._calls[index] = tuple(made), tuple(step.calls)
+        return self._made[index]
 
     def _one(
         self, call: Call, before: Attempt | None, step: StepDraft, number: int, index: int, tokens: int | None
@@ -45,7 +50,7 @@ class Attempts:
         if call.result is None and before is not None and before.outcome == call.outcome:
             if before.tokens == tokens and before.ended == call.ended and before.error == call.error:
                 return before
-            return replace(before, tokens=tokens, ended=call.ended, error=call.error)
+            return structs.replace(before, tokens=tokens, ended=call.ended, error=call.error)
         attempt = make_attempt(
             call.tool, call.arguments, call.result, n=step.n, step=number, index=index, lane=self._lane,
             outcome=call.outcome, error=call.error, call_id=call.call_id, started=call.started, ended=call.ended,
@@ -54,12 +59,12 @@ class Attempts:
         if call.result is not None:
             call.result_key, call.result_head, call.result = attempt.result_key, attempt.result_head, None
         elif call.result_key is not None:
-            attempt = replace(attempt, result_key=call.result_key, result_head=call.result_head)
+            attempt = structs.replace(attempt, result_key=call.result_key, result_head=call.result_head)
         return attempt
 
     def truncate(self, steps: int) -> None:
         """Forget the attempts of steps after that many."""
-        del self._made[steps:]
+        del self._made[steps:], self._calls[steps:]
 
     def feed(self, first: int) -> None:
         """Bring the detector up to date; steps from index `first` on may have changed."""
@@ -67,23 +72,21 @@ class Attempts:
         if not self._same_past(start):
             self._detector, self._fed, start = Detector(), [], 0
         for index in range(start, len(self._made)):
-            fresh = [_what(attempt) for _, attempt in self._made[index]]
-            was = self._fed[index] if index < len(self._fed) else []
-            for place, (_, attempt) in enumerate(self._made[index]):
-                if place >= len(was) or was[place] != fresh[place]:
+            was = self._fed[index] if index < len(self._fed) else ()
+            for place, attempt in enumerate(self._made[index]):
+                if place >= len(was) or _what(was[place]) != _what(attempt):
                     self._detector.feed(attempt)
             if index < len(self._fed):
-                self._fed[index] = fresh
+                self._fed[index] = self._made[index]
             else:
-                self._fed.append(fresh)
+                self._fed.append(self._made[index])
 
     def _same_past(self, start: int) -> bool:
         """Whether what was fed from `start` on still holds: only the last step fed may have results that it had not."""
         if len(self._fed) > len(self._made):
             return False
         for index in range(start, len(self._fed)):
-            now = [_what(attempt) for _, attempt in self._made[index]]
-            was = self._fed[index]
+            now, was = list(map(_what, self._made[index])), list(map(_what, self._fed[index]))
             if now == was:
                 continue
             if index < len(self._fed) - 1 or len(now) < len(was):

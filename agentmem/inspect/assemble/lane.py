@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentmem.formats.draft import LaneDraft, StepDraft
 from agentmem.inspect.assemble.attempts import Attempts
+from agentmem.inspect.assemble.survivals import Later
 from agentmem.inspect.compare.boundary import boundary_of, reported
 from agentmem.inspect.compare.goal import GoalWalk, goal_field, status
 from agentmem.inspect.compare.needed import Watch
@@ -24,7 +26,6 @@ from agentmem.model import (
     Lane,
     Provenance,
     Step,
-    Survival,
     TokenCounter,
     Tokens,
     Waiting,
@@ -49,7 +50,11 @@ class Setting:
 
     def shown(self, tokens: Tokens) -> Tokens:
         """The tokens of a prompt, unknown where they are."""
-        return replace(tokens, fixed=None) if self.fixed_unknown and not tokens.fixed else tokens
+        if not self.fixed_unknown:
+            return tokens
+        if tokens.fixed:  # a part of it is known, another is not
+            return Tokens(tokens.state, tokens.trace, tokens.fixed, tokens.unknown + 1)
+        return Tokens(tokens.state, tokens.trace, None, tokens.unknown)
 
 
 class LaneAssembly:
@@ -58,14 +63,16 @@ class LaneAssembly:
     def __init__(
         self, lane: LaneDraft, texts: Texts, count: TokenCounter, tape_of: Callable[[str], Tape | None]
     ) -> None:
-        self._lane, self._texts, self._count, self._tape_of = lane, texts, count, tape_of
+        self._lane, self._count, self._tape_of = lane, count, tape_of
+        # Whatever it is handed to does not hold this assembly: a run that is let go of is freed without a search.
+        self._text: Callable[[int], str | None] = partial(_text_of, texts, lane)
         self._steps: list[Step] = []
         self._rows: list[list[Row]] = []
         self.spared: dict[int, tuple[Spared, ...]] = {}
         """Index of a step -> what left there and is no drop."""
         self._waiting: dict[int, list[Row]] = {}
         """Index of a step -> what becomes a drop of it if a call fails for the lack of it."""
-        self._survivals: dict[int, Survival] = {}
+        self._survivals: dict[int, Later] = {}
         self._watch = Watch()
         self._attempts = Attempts(lane.id)
         self._setting: Setting | None = None
@@ -82,7 +89,7 @@ class LaneAssembly:
         """Indices of the steps before which steps are missing."""
 
     @property
-    def survivals(self) -> tuple[Survival, ...]:
+    def survivals(self) -> tuple[Later, ...]:
         return tuple(self._survivals[index] for index in sorted(self._survivals))
 
     def lane(self, setting: Setting, finished: bool) -> Lane:
@@ -121,9 +128,6 @@ class LaneAssembly:
         return self._value
 
     # -- what a step is made of -----------------------------------------------------------------------------------
-
-    def _text(self, ident: int) -> str | None:
-        return self._texts.text(self._lane.tape, ident)
 
     def _goal(self, setting: Setting) -> str | None:
         """The run's goal; of a subagent the task that it was given: its first user text."""
@@ -234,13 +238,14 @@ class LaneAssembly:
     def _survive(self, index: int, boundary: Boundary, left: Sequence[int], came: Sequence[int]) -> None:
         tape, walk = self._lane.tape, self._walk
         assert walk is not None
-        fresh = set(came)
-        self._survivals[index] = survival(
-            self._lane.id, index + 1, self.number(index), boundary, tape, left=left,
-            stay=[ident for ident in tape.ids(index + 1) if ident not in fresh], came=came, text=self._text,
-            count=self._count, goal=self._known, goal_before=walk.at(index).ident >= 0,
-            goal_after=walk.at(index + 1).ident >= 0,
-        )  # fmt: skip
+        lane, text, count = self._lane.id, self._text, self._count
+        fresh, number, goal = set(came), self.number(index), self._known
+        before, after = walk.at(index).ident >= 0, walk.at(index + 1).ident >= 0
+        self._survivals[index] = Later(lambda: survival(
+            lane, index + 1, number, boundary, tape, left=left,
+            stay=[ident for ident in tape.ids(index + 1) if ident not in fresh], came=came, text=text,
+            count=count, goal=goal, goal_before=before, goal_after=after,
+        ))  # fmt: skip
 
     def _drops(self, index: int) -> tuple[Drop, ...]:
         rows = self._rows[index]
@@ -308,6 +313,10 @@ class LaneAssembly:
             walk, index + 1, length, fields, declared=setting.declared and not own, unknown=setting.unknown and not own,
             synthetic=setting.synthetic, window=setting.window, expected=self._lane.kind == "branch",
         )  # fmt: skip
+
+
+def _text_of(texts: Texts, lane: LaneDraft, ident: int) -> str | None:
+    return texts.text(lane.tape, ident)
 
 
 def _restarted(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from agentmem.formats.draft import LaneDraft, RunDraft
 from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.inspect.assemble.lane import LaneAssembly, Setting
+from agentmem.inspect.assemble.survivals import Later, Survivals
 from agentmem.inspect.assemble.window_table import window_of
 from agentmem.inspect.compare.row import Spared
 from agentmem.inspect.telling.pulse import GONE, UNREADABLE, standing
 from agentmem.inspect.texts import Texts
-from agentmem.model import Begun, Cycle, Gap, Lane, Run, RunStatus, Survival, Waiting, WindowSource
+from agentmem.model import Begun, Cycle, Gap, Lane, Run, RunStatus, Waiting, WindowSource
 from agentmem.tape import Tape
 
 PENDING_SECONDS = 600.0
@@ -55,11 +57,11 @@ class Assembler:
         lanes: list[Lane] = []
         cycles: list[Cycle] = []
         waiting: list[Waiting] = []
-        survivals: list[Survival] = []
+        survivals: list[Later] = []
         for ident, lane in draft.lanes.items():
             assembly = self._lanes.get(ident)
             if assembly is None:
-                assembly = self._lanes[ident] = LaneAssembly(lane, self._texts, draft.count, self._tape)
+                assembly = self._lanes[ident] = LaneAssembly(lane, self._texts, draft.count, partial(_tape_of, draft))
             lanes.append(assembly.lane(setting, draft.finished))
             cycles.extend(assembly.cycles)
             waiting.extend(assembly.waiting)
@@ -69,7 +71,7 @@ class Assembler:
         self._run = Run(
             draft.id, draft.path, draft.format, draft.provenance, None if unknown_goal else draft.goal,
             draft.goal_declared, tuple(lanes), self._gaps(), tuple(draft.problems), status, draft.counter, window,
-            source, draft.model, tuple(cycles), tuple(waiting), tuple(survivals), draft.synthetic, draft.changed_at,
+            source, draft.model, tuple(cycles), tuple(waiting), Survivals(survivals), draft.synthetic, draft.changed_at,
             self._pending(status), draft.notice, draft.results_known, draft.unknown, draft.past_unknown,
         )  # fmt: skip
         if draft.begun:
@@ -80,10 +82,6 @@ class Assembler:
         """What left at that step and is no drop, and why not."""
         assembly = self._lanes.get(lane)
         return assembly.spared.get(n - 1, ()) if assembly is not None else ()
-
-    def _tape(self, lane: str) -> Tape | None:
-        found = self._draft.lanes.get(lane)
-        return found.tape if found is not None else None
 
     def _window(self) -> tuple[int | None, WindowSource]:
         draft = self._draft
@@ -154,3 +152,8 @@ class Assembler:
             return None
         ended = [call.ended for call in lane.steps[-1].calls if call.ended is not None] if lane.steps else []
         return "model", max(ended) if ended else self._draft.changed_at
+
+
+def _tape_of(draft: RunDraft, lane: str) -> Tape | None:
+    found = draft.lanes.get(lane)
+    return found.tape if found is not None else None

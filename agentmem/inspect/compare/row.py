@@ -39,6 +39,8 @@ class Row:
     """Every failure that needed it while it was gone; the first is what the drop is tied to."""
     pairs: tuple[tuple[str, str], ...] = ()
     """Of a note or a summary: (name, value) of what it says as `name = value` or `name: value`."""
+    marks: tuple[str, ...] = ()
+    """What an error must have one of to name any of `pairs` (`words.marks_of`)."""
     still: Still | None = None
     """Of a loss that was spared: why. It is no drop until a call fails for it."""
 

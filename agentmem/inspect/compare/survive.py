@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from operator import ne
 from typing import Literal
 
 from agentmem.inspect.compare.things import LARGEST, Things, merely_read, sort_of, tokens_in
@@ -211,17 +212,21 @@ def is_variant(old: str, new: str, kind: str) -> bool:
 
 def near(old: str, new: str, most: int = 2) -> bool:
     """Whether `new` is `old` with a character or two changed, left out or put in, or two neighbours swapped."""
-    if old == new or old.lower() == new.lower() or abs(len(old) - len(new)) > most:
+    if abs(len(old) - len(new)) > most or not _few_changes(old, new, most):
         return False
-    if new in (f"{old}s", old.removesuffix("s")):
-        return False
+    return old.lower() != new.lower() and new not in (f"{old}s", old.removesuffix("s"))
+
+
+def _few_changes(old: str, new: str, most: int) -> bool:
     if len(old) == len(new):
-        spots = [place for place in range(len(old)) if old[place] != new[place]]
-        if len(spots) <= most:
+        changed = sum(map(ne, old, new))
+        if changed <= most:
             return True
-        a, b = spots[0], spots[-1]
-        return len(spots) == 2 and b == a + 1 and old[a] == new[b] and old[b] == new[a]
-    short, long = sorted((old, new), key=len)
+        if changed != 2:
+            return False
+        a = next(place for place in range(len(old)) if old[place] != new[place])
+        return old[a] == new[a + 1] and old[a + 1] == new[a]
+    short, long = (old, new) if len(old) < len(new) else (new, old)
     start = 0
     while start < len(short) and short[start] == long[start]:
         start += 1

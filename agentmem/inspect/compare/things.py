@@ -204,7 +204,7 @@ def trimmed(token: str) -> str:
 
 def spotless(path: str) -> str:
     """A path without the line or the match behind it: `src/a.py` of `src/a.py:14:def`."""
-    return _SPOT.sub(r"\1", path)
+    return _SPOT.sub(r"\1", path) if ":" in path else path
 
 
 def tokens_in(text: str) -> set[str]:
@@ -217,7 +217,7 @@ def tokens_in(text: str) -> set[str]:
 def _is_path(token: str) -> bool:
     if len(token) < 4 or not any(map(str.isalpha, token)):
         return False
-    parts = [part for part in re.split(r"[/\\\\]", token) if part]
+    parts = [part for part in token.replace("\\", "/").split("/") if part]
     if len(parts) == 3 and parts[0] in ("s", "y"):
         return False  # what sed was told to put in the place of what
     if len(parts) > 2 or (parts and ("." in parts[-1].strip(".") or token[0] in "~.@")):

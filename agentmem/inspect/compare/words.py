@@ -169,6 +169,24 @@ def says_value(value: str, error: str) -> bool:
     return may_name(value) and value.lower() not in _SAID_ANYWAY and stands(value, error)
 
 
+def marks_of(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Folded words of which at least one stands in the folded text of every error in which `said_in` finds a pair."""
+    found: dict[str, None] = {}
+    for key, value in pairs:
+        name = leaf(key)
+        if may_name(name):
+            found[folded((spelled(name) or (name,))[0])] = None
+        if may_name(value):
+            found[folded(value)] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def folded(text: str) -> str:
+    """Without case, as expressions see it: an i is an i with and without its dot."""
+    return text.casefold().replace("i\u0307", "i").replace("\u0131", "i")
+
+
 def said_in(pair: tuple[str, str], error: str) -> bool:
     """Whether an error names the field or says the value of a pair in a note."""
     return names_field(leaf(pair[0]), error) or says_value(pair[1], error)

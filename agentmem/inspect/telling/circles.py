@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the app's first paint needs the marks, not yet the values
-    from agentmem.model import Attempt, Cycle, Step
+    from agentmem.model import Attempt, Cycle, Run, Step
 
 IN_TURN = ("repeat", "cycle", "relapse")
 """Kinds with an entry of `signatures` for each member."""
@@ -57,6 +57,29 @@ def turns(cycle: Cycle, steps: Sequence[Step], n_of: Callable[[int], int | None]
             alike = (attempt for attempt in attempts if attempt.tool == tool)
             yield Turn(due, number, next(alike, attempts[0] if attempts else None))
             due = (due + 1) % period
+
+
+def turning(run: Run, cycle: Cycle) -> bool:
+    """Whether it may go on: nothing broke it, the run is live, and so is its lane (a subagent's, as long as the call
+    that made it waits for its result)."""
+    if cycle.ended_at is not None or run.status != "live":
+        return False
+    lane = run.lane(cycle.lane)
+    if lane.kind != "subagent" or lane.spawned_by is None:
+        return True
+    of, n = lane.spawned_by
+    steps = next((one.steps for one in run.lanes if one.id == of), ())
+    return not 0 < n <= len(steps) or steps[n - 1].pending > 0
+
+
+def ending(run: Run, cycle: Cycle) -> str:
+    """`over at 47`, `still turning`; of what nothing broke before its run ended `until the end`, before it fell silent
+    `until the last step`."""
+    if cycle.ended_at is not None:
+        return f"over at {cycle.ended_at}"
+    if turning(run, cycle):
+        return "still turning"
+    return "until the end" if run.status == "ended" else "until the last step"
 
 
 def together(cycles: Sequence[Cycle]) -> list[list[Cycle]]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentmem.inspect.compare.words import is_item
-from agentmem.inspect.measure import scaled, unaccounted
-from agentmem.inspect.telling.circles import letter
+from agentmem.inspect.measure import Scale, scaled, unaccounted
+from agentmem.inspect.telling import marks
+from agentmem.inspect.telling.circles import ending, letter
 from agentmem.inspect.telling.lost_block import statement
-from agentmem.inspect.telling.pulse import begun_line, quiet_after
-from agentmem.model import Attempt, Cycle, Drop, Field, Lane, Run, Segment, Step, Waiting, Where
+from agentmem.inspect.telling.pulse import READ_ANEW, begun_line, quiet_after
+from agentmem.model import FRAME, Attempt, Cycle, Drop, Field, Lane, Prompt, Run, Segment, Step, Waiting, Where
 from agentmem.safe import line, name
 from agentmem.tape import PromptView
 
@@ -36,6 +37,14 @@ LISTED = 6
 def counter_text(run: Run) -> str:
     """How this run's texts are counted, in words."""
     return f"counted by {run.counter}: {COUNTERS.get(run.counter, 'a counter given by name')}"
+
+
+def _frames(prompt: Prompt) -> int:
+    """How many pieces are the words around the fields of a rendered state."""
+    if isinstance(prompt, PromptView):
+        frames = set(prompt.tape.frames)
+        return sum(ident in frames for ident in prompt.ids) if frames else 0
+    return sum(segment.field == FRAME for segment in prompt)
 
 
 def where_text(where: Where | None) -> str:
@@ -80,13 +89,13 @@ def explain_header(run: Run, step: Step) -> tuple[str, ...]:
     lines.append(f"{run.provenance.upper()}: {PROVENANCE[run.provenance]}")
     lines += [f"? in doubt: {line(begun_line(call))}" for call in run.doubts]
     if run.notice:
-        lines.append(f"! {line(run.notice)}: what happened to the file; what stands here is what was read before")
+        stands = "was read since" if run.notice.endswith(READ_ANEW) else "is what was read before"
+        lines.append(f"! {line(run.notice)}: what happened to the file; what stands here {stands}")
     return tuple(lines)
 
 
 def _goal_word(step: Step) -> str:
-    mark = {"last": "✓", "present": "✓", "buried": "!", "missing": "✗", "changed": "~", "unknown": "?"}[step.goal]
-    return f"{mark} {step.goal}"
+    return " ".join(marks.GOALS[step.goal])
 
 
 def _after(run: Run, step: Step) -> str:
@@ -114,7 +123,7 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
     """Tokens of a step's prompt: what was reported, what was counted, by origin, against the window."""
     lines = [f"prompt of step {step.number}: {PROVENANCE[step.prompt.provenance]}"]
     usage = step.usage
-    if usage is not None and usage.prompt is not None:
+    if usage is not None and usage.prompt:
         rule = line(usage.rule) or "as the provider gives it"
         lines.append(f"reported {_count(usage.prompt, 'token')}; rule: {rule}")
         if usage.source:
@@ -130,6 +139,15 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
         lines.append(f"counted {counted.prompt:,} = {', '.join(parts)}; {counter_text(run)}")
     if counted.unknown:
         lines.append(f"not counted: {_count(counted.unknown, 'piece')} whose text is not in the file")
+    scale = Scale(run.lane(step.lane).steps, step.n - 1)
+    used, _ = scale.size(step)
+    basis = scale.rule(step)
+    if used is not None and basis is not None:
+        lines.append(f"not reported: estimated {_count(used, 'token')}; {basis}")
+    frames = _frames(step.prompt)
+    if frames:
+        words = "words around the fields of a state, which have no row"
+        lines.append(f"{_count(len(step.prompt), 'segment')}; {frames:,} of them {words}")
     parted = scaled(step)
     if parted is not None:
         words = f"state {parted.state:,}, trace {parted.trace:,}, fixed {parted.fixed:,}"
@@ -138,7 +156,6 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
     if rest is not None:
         lines.append(f"unaccounted: {rest:+,} tokens that the texts do not explain")
     if run.window is not None:
-        used = usage.prompt if usage is not None and usage.prompt is not None else counted.prompt
         share = f", {100 * used / run.window:.0f} % used" if used is not None and run.window else ""
         lines.append(f"window {run.window:,} ({run.window_source}){share}")
     else:
@@ -241,7 +258,7 @@ def explain_cycle(run: Run, cycle: Cycle) -> tuple[str, ...]:
         lines.append(f"{letter(place)}: {name(tool, 40)}, signature {name(signature, 40)}")
     if cycle.tokens is not None:
         lines.append(f"{_count(cycle.tokens, 'token')}: the prompts of its {_count(len(cycle.steps), 'step')} together")
-    lines.append("it turns still" if cycle.ended_at is None else f"broken at step {cycle.ended_at}")
+    lines.append(ending(run, cycle))
     return tuple(lines)
 
 

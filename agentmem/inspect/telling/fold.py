@@ -123,6 +123,17 @@ def parted(step: Step) -> tuple[list[Drop], list[Drop]]:
     return taken, rest
 
 
+def what_left(drops: Sequence[Drop]) -> str:
+    """Pieces that left together: `52 pieces: 26 call, 26 result`, which a drop that stands for many has as its name."""
+    number = sum(map(_count, drops))
+    said = counted(number, *NAMES["segment"])
+    if len(drops) == 1 and number > 1:
+        return drops[0].name if drops[0].name.startswith(str(number)) else f"{said}: {drops[0].name}"
+    if len(drops) < number:
+        return said
+    return f"{said}: " + ", ".join(f"{times} {kind}" for kind, times in Counter(d.kind for d in drops).most_common())
+
+
 def streams(steps: Iterable[Step], before: Mapping[Sort, Sequence[Fold]] | None = None, same: int = 0) -> Streams:
     """The runs of one lane. `before`: those of the lane as it was, of which the first `same` steps still stand; then
     `steps` are the ones behind them, and the cost is that of those."""

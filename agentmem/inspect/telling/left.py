@@ -22,13 +22,12 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def steps_of(lanes: Sequence[Lane]) -> str:
-    """`12 steps`, of several lanes `12 steps of 3 lanes`. The open step has not been taken yet and does not count."""
-    said = counted(sum(not step.open for lane in lanes for step in lane.steps[-1:]) + _settled(lanes), "step")
-    return f"{said} of {counted(len(lanes), 'lane')}" if len(lanes) > 1 else said
-
-
-def _settled(lanes: Sequence[Lane]) -> int:
-    return sum(max(0, len(lane.steps) - 1) for lane in lanes)
+    """`12 steps`, of several lanes `12 steps of 3 lanes`; open ones are counted, as everywhere, and named: `13 steps, 1
+    open`."""
+    said = counted(sum(len(lane.steps) for lane in lanes), "step")
+    said += f" of {counted(len(lanes), 'lane')}" if len(lanes) > 1 else ""
+    opened = sum(step.open for lane in lanes for step in lane.steps[-1:])
+    return f"{said}, {opened} open" if opened else said
 
 
 def cannot_tell(run: Run) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentmem.inspect.telling.circles import letter, turns
 
 if TYPE_CHECKING:
-    from agentmem.model import Drop, Run, Step
+    from agentmem.model import Boundary, Drop, Run, Step
 
 SILENT, BOUNDARY, CYCLE, ERROR, CHANGED, DROPPED, LEFT, WAITING = 128, 64, 32, 16, 8, 4, 2, 1
 GLYPHS: Mapping[int, str] = {
@@ -24,11 +24,21 @@ WORDS: Mapping[int, str] = {
     CHANGED: "shortened or changed", DROPPED: "dropped on record",
     LEFT: "messages that left, nobody recorded it", WAITING: "waiting, not a loop",
 }  # fmt: skip
+GOALS: Mapping[str, tuple[str, str]] = {
+    "last": ("✓", "at end"), "present": ("✓", "present"), "buried": ("!", "buried"), "missing": ("✗", "missing"),
+    "changed": ("~", "changed"), "unknown": ("?", "unknown"),
+}  # fmt: skip
+"""Where the goal stands in a prompt (`Step.goal`) -> mark, word."""
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})
 """Causes that leave something else in the place of what went."""
 FAILED = ("error", "denied")
 QUIET = ("resume", "fork")
 """Kinds of boundary that take nothing away."""
+
+_DONE: Mapping[str, str] = {
+    "compaction": "compacted", "condensation": "condensed", "trim": "trimmed", "prune": "pruned", "rewind": "rewound",
+    "rewrite": "rewritten",
+}  # fmt: skip
 
 
 def drop_mark(drop: Drop) -> int:
@@ -47,6 +57,11 @@ def drop_glyph(drop: Drop) -> str:
 def cut(step: Step) -> bool:
     """Whether the prompt was cut at this step: its ▼ stands for what merely left with it."""
     return step.boundary is not None and step.boundary.kind not in QUIET
+
+
+def boundary_word(boundary: Boundary) -> str:
+    """What was done to the prompt, behind ▼: `compacted`, `trimmed`."""
+    return _DONE.get(boundary.kind, boundary.kind)
 
 
 def mark_of(step: Step) -> int:

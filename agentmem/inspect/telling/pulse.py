@@ -12,14 +12,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from agentmem.model import Begun, Run
+    from agentmem.model import Begun, Run, RunInfo
 
 Word = Literal["live", "quiet", "stale", "ended", "unreadable", "gone", "unknown"]
 
 GONE = frozenset({"file gone", "no such file", "a folder", "not a regular file", "run removed", "no runs in it"})
 """Notices after which nothing can come any more: such a run is not live."""
-UNREADABLE = ("not readable", "no permission")
+NO_PERMISSION = "no permission"
+CUT = "half written or cut"
+UNREADABLE = ("not readable", NO_PERMISSION)
 """How notices begin of a file that cannot be read as it stands: what is shown is the last good state."""
+READ_ANEW = ("read again", "a new run in the same file")
+"""How notices end of a file that was read from its beginning: what is shown is what it holds now."""
 BEING_WRITTEN = "being written"
 """How the notice begins of a file that is half written just now."""
 LOOKED_BACK = 50
@@ -60,6 +64,13 @@ def quiet_after(run: Run) -> float:
     if not pauses:
         return UNTOLD_SECONDS
     return min(max(LEAST_SECONDS, SEVERAL * max(pauses)), MOST_SECONDS)
+
+
+def trouble(row: RunInfo) -> str | None:
+    """What is wrong with a row of the list of runs, as it is shown; None: nothing is. Outside text stands raw in it."""
+    if row.problem is None:
+        return row.damage
+    return f"{'not readable' if row.problem.startswith((NO_PERMISSION, CUT)) else 'not a run'}: {row.problem}"
 
 
 def begun_line(call: Begun) -> str:

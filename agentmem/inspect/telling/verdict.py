@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from agentmem.inspect.telling.circles import ending, turning
 from agentmem.inspect.telling.left import steps_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Verdict:
     lane: str | None = None
     n: int | None = None
     """Where to look: n of the step that it speaks of."""
+    about: Drop | Cycle | None = None
+    """What it tells of, where that is one finding."""
 
     @property
     def sentence(self) -> str:
@@ -49,8 +52,8 @@ def short_name(drop: Drop) -> str:
 
 def verdict(run: Run) -> Verdict:
     """The worst first: a call in doubt, which waits for an answer, an unrecorded loss that was missed, a missing goal,
-    one that was missed and came back, one that was not missed, a cycle that turns, a recorded loss that was missed, an
-    unexplained fall of the prompt, a goal changed or buried, what is over."""
+    one that was missed and came back, one that was not missed, a cycle that nothing broke, a recorded loss that was
+    missed, an unexplained fall of the prompt, a goal changed or buried, what is over."""
     if not run.lanes or not run.main.steps:
         return Verdict("unknown", "?", "cannot tell: no step is in this file yet")
     found = _doubt(run) or _worst(run)
@@ -87,10 +90,10 @@ def _worst(run: Run) -> Verdict:
         drop = gone[-1]
         more = f" (+{len(gone) - 1})" if len(gone) > 1 else ""
         text = f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; not missed yet"
-        return Verdict("alarm", "▲", text, drop.lane, drop.n)
-    turning = [cycle for cycle in run.cycles if cycle.ended_at is None]
-    if turning:
-        return _cycle(run, turning[-1], "warning")
+        return Verdict("alarm", "▲", text, drop.lane, drop.n, drop)
+    unbroken = [cycle for cycle in run.cycles if cycle.ended_at is None]
+    if unbroken:
+        return _cycle(run, unbroken[-1], "warning")
     if recorded:
         return _missed(recorded[-1], "−", "warning", recorded[-1].cause)
     fall = _fall(run)
@@ -101,7 +104,7 @@ def _worst(run: Run) -> Verdict:
     if alarms:
         drop = alarms[-1]
         return Verdict("warning", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it; "
-                       f"it came back at {drop.returned_at}", drop.lane, drop.n)  # fmt: skip
+                       f"it came back at {drop.returned_at}", drop.lane, drop.n, drop)  # fmt: skip
     if run.cycles:
         return _cycle(run, run.cycles[-1], "warning")
     return _calm(run)
@@ -114,7 +117,7 @@ def _missed(drop: Drop, glyph: str, level: Level, record: str) -> Verdict:
         text += f"; back at {drop.returned_at}"
     if drop.still is not None:
         text += f"; {drop.still.why}"
-    return Verdict(level, glyph, text, drop.lane, drop.n)
+    return Verdict(level, glyph, text, drop.lane, drop.n, drop)
 
 
 def _losses(run: Run) -> tuple[list[Drop], list[Drop]]:
@@ -163,13 +166,13 @@ def _cycle(run: Run, cycle: Cycle, level: Level) -> Verdict:
     tools = ", ".join(dict.fromkeys(cycle.tools))
     cost = "" if cycle.tokens is None else f", {_tokens(cycle.tokens)}"
     first, last = cycle.steps[0], cycle.steps[-1]
-    if cycle.ended_at is None:
+    if turning(run, cycle):
         text = f"{tools} in a circle since {first}, {_count(cycle.count, 'time')}{cost}"
     else:
-        text = f"{tools} in a circle {first}-{last}, {_count(cycle.count, 'time')}{cost}; over at {cycle.ended_at}"
+        text = f"{tools} in a circle {first}-{last}, {_count(cycle.count, 'time')}{cost}; {ending(run, cycle)}"
     steps = run.lane(cycle.lane).steps
     n = next((step.n for step in reversed(steps) if step.number <= last), None)
-    return Verdict(level, "↻", text, cycle.lane, n)
+    return Verdict(level, "↻", text, cycle.lane, n, cycle)
 
 
 def _calm(run: Run) -> Verdict:

@@ -1,4 +1,7 @@
-"""Why a step failed, as a chain back: the drop it needed, the last step where it stood, where it was born."""
+"""Why a step failed, as a chain back: the drop it needed, the last step where it stood, where it was born.
+
+Where the step at the cursor did not fail, the chain is that of the run's verdict.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from dataclasses import dataclass
 
 from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.words import leaf, stands
+from agentmem.inspect.telling.circles import ending, turns
 from agentmem.inspect.telling.lost_block import statement
-from agentmem.model import Attempt, Cursor, Drop, Field, Lane, Miss, Run, Step, Still
+from agentmem.inspect.telling.marks import Numbers
+from agentmem.inspect.telling.verdict import Verdict, verdict
+from agentmem.model import Attempt, Cursor, Cycle, Drop, Field, Lane, Miss, Run, Step, Still
+from agentmem.safe import line
 from agentmem.safe import name as safe_name
 from agentmem.tape import PromptView
 
@@ -28,8 +35,9 @@ class Because:
         return self.lane, self.n
 
 
-def why(run: Run, cursor: Cursor) -> tuple[Because, ...]:
-    """The chain from the trouble at the cursor, else from the newest one before it; at least one link.
+def why(run: Run, cursor: Cursor, found: Verdict | None = None) -> tuple[Because, ...]:
+    """The chain from the trouble at the cursor, else from what the verdict tells, which may be in another lane, else
+    from the newest trouble before the cursor; at least one link. `found`: the run's verdict if it is at hand.
 
     Trouble is a failed call, or a step where something left unrecorded. The last link of a chain that ends early says
     what cannot be told.
@@ -38,18 +46,89 @@ def why(run: Run, cursor: Cursor) -> tuple[Because, ...]:
     n = min(max(cursor[1], 1), len(lane.steps))
     if not lane.steps:
         return (Because(lane.id, cursor[1], "nothing to explain: this lane has no steps"),)
-    for place in range(n, 0, -1):
-        step = lane.steps[place - 1]
-        failed = _failed(step)
-        if failed is not None:
-            tied = _needed_by(lane, step.n)
-            return _chain(run, lane, *tied) if tied else (_untied(run, step, failed),)
-        alarms = [drop for drop in step.drops if drop.alarming]
-        if alarms:
-            drop = max(alarms, key=lambda d: bool(d.missed_by))
-            return _chain(run, lane, drop, drop.missed_by[0] if drop.missed_by else None)
+    if not _troubled(lane.steps[n - 1]):
+        told = _told(run, verdict(run) if found is None else found)
+        if told:
+            return told
+    for step in reversed(lane.steps[:n]):
+        if _troubled(step):
+            return _from(run, lane, step)
     return (Because(lane.id, n, f"nothing to explain: no call failed and nothing was lost unrecorded up to step "
                                 f"{lane.steps[n - 1].number}"),)  # fmt: skip
+
+
+def explains(run: Run, cursor: Cursor, found: Verdict) -> bool:
+    """Whether `why` at the cursor explains what the verdict tells, and not a failure of the step there. Asked at every
+    key, so that no chain is made for it."""
+    lane = run.lane(cursor[0])
+    if not lane.steps or not _tells(found):
+        return False
+    step = lane.steps[min(max(cursor[1], 1), len(lane.steps)) - 1]
+    if not _troubled(step):
+        return True
+    about = found.about
+    if not isinstance(about, Drop) or about.lane != lane.id:
+        return False
+    if about.n != step.n and all(miss.n != step.n for miss in about.needs):
+        return False
+    return _lost_at(lane, step)[0] is about
+
+
+def _tells(found: Verdict) -> bool:
+    """Whether it tells of trouble that has a step. A call in doubt has its own sheet."""
+    return found.level in ("alarm", "warning") and found.glyph != "?" and found.lane is not None and found.n is not None
+
+
+def _told(run: Run, found: Verdict) -> tuple[Because, ...]:
+    """The chain of what the verdict tells; empty where it tells of no trouble of a step."""
+    if not _tells(found) or found.lane is None or found.n is None:
+        return ()
+    lane = run.lane(found.lane)
+    about = found.about
+    if about is None:
+        return (Because(lane.id, found.n, line(found.text)),)
+    if isinstance(about, Drop):
+        return _chain(run, lane, about, about.missed_by[0] if about.missed_by else None)
+    return _circle(run, lane, about)
+
+
+def _circle(run: Run, lane: Lane, cycle: Cycle) -> tuple[Because, ...]:
+    """Where a circle was certain, then where it began."""
+    n_of = Numbers(lane.steps).n_of
+    first, last = cycle.steps[0], cycle.steps[-1]
+    tools = safe_name(", ".join(dict.fromkeys(cycle.tools)), 60)
+    how = safe_name(cycle.detail, 80) if cycle.detail else "the same calls with the same results"
+    certain = n_of(cycle.warned_at) or n_of(last) or len(lane.steps)
+    links = [Because(lane.id, certain, f"{tools} in a circle, steps {first} to {last}: {how}; certain at "
+                                       f"{cycle.warned_at}, {ending(run, cycle)}")]  # fmt: skip
+    start = n_of(first)
+    turn = next(turns(cycle, lane.steps, n_of), None)
+    if start is not None and turn is not None and turn.attempt is not None:
+        called = f"{safe_name(turn.attempt.tool, 30)} {safe_name(turn.attempt.arguments, 60)}"
+        links.append(Because(lane.id, start, f"the circle began at {first} with {called}"))
+    return tuple(links)
+
+
+def _troubled(step: Step) -> bool:
+    return _failed(step) is not None or any(drop.alarming for drop in step.drops)
+
+
+def _from(run: Run, lane: Lane, step: Step) -> tuple[Because, ...]:
+    """The chain of a troubled step."""
+    drop, miss = _lost_at(lane, step)
+    if drop is not None:
+        return _chain(run, lane, drop, miss)
+    failed = _failed(step)
+    assert failed is not None  # a troubled step has lost something or has a failed call
+    return (_untied(run, step, failed),)
+
+
+def _lost_at(lane: Lane, step: Step) -> tuple[Drop | None, Miss | None]:
+    """What the failure of a step needed, else what left at it unrecorded, with the failure that came of it."""
+    if _failed(step) is not None:
+        return _needed_by(lane, step.n) or (None, None)
+    drop = max((drop for drop in step.drops if drop.alarming), key=lambda d: bool(d.missed_by), default=None)
+    return drop, drop.missed_by[0] if drop is not None and drop.missed_by else None
 
 
 def _failed(step: Step) -> Attempt | None:

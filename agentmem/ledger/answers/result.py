@@ -51,13 +51,6 @@ _ERROR_WORDS = (
     "error", "fail", "exception", "fatal", "denied", "refused", "invalid", "cannot", "can't", "not found", "no such",
     "unable",
 )  # fmt: skip
-_FAILED = re.compile(r"\b(?:errors?|fail\w*|fatal|traceback|exceptions?|denied|refused|exit code:? [1-9])\b", re.I)
-_RUNNING = re.compile(
-    r"\bstill\s+(?:running|in progress|waiting|building|pending|processing|executing|working|queued|starting)\b"
-    r"|(?<!rebase )(?<!merge )(?<!pick )(?<!revert )(?<!bisect )(?<!session )\bin[ _-]progress\b"
-    r"|\bpending\b|\bno new output\b|\bno output yet\b|\bnot (?:yet )?(?:finished|completed|ready)\b",
-    re.I,
-)
 _NOT_FOUND = re.compile(
     r"not[ _-]?found|no such|does(?:n't| not) exist|do not exist|no match|no results?\b|no files?\b|\bENOENT\b"
     r"|(?:cannot|can't|could not|couldn't|unable to) (?:find|locate)|\bunknown (?:file|path|key)\b|\b404\b"
@@ -78,14 +71,12 @@ _LEADING = re.compile(
     r"|traceback \(most recent call last\)|error\b|failed\b)",
     re.I,
 )
-_LONG_WAIT = 600
 _ALONE = 200
 _HEAD = 20_000
 _MOST_KNOWN = 4_096
 _known: dict[str, str] = {}
 """Digest of a text -> its key: agents that wait or go in circles get the same results again and again."""
 _LONGEST_LINE = 2_000
-_SIGNS = ("running", "progress", "pending", "no new output", "no output yet", "not ", "still")
 
 
 def mask(text: str) -> str:
@@ -202,12 +193,3 @@ def error_prefix(error: str, arguments: str) -> str | None:
 def is_not_found(error: str) -> bool:
     """Whether an error says that what was looked for is not there."""
     return _NOT_FOUND.search(error, 0, _LONGEST_LINE) is not None
-
-
-def says_running(result: str) -> bool:
-    """Whether a result says that something is still running; long results only by their ends, never beside an error."""
-    text = result if len(result) <= _LONG_WAIT else f"{result[:200]}\n{result[-200:]}"
-    low = text.lower()
-    if not any(map(low.__contains__, _SIGNS)):
-        return False
-    return _RUNNING.search(text) is not None and _FAILED.search(text) is None

@@ -1,0 +1,169 @@
+"""An answer that says that something goes on is a wait; a text that only holds the word is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from agentmem.ledger import make_attempt
+
+from .build import call, feed
+
+GOING = (
+    "running", "queued", "in queue", "pending", "processing", "in progress", "building", "scheduled", "starting",
+    "provisioning", "waiting", "not ready", "not finished", "initializing", "deploying", "submitted", "compiling",
+)  # fmt: skip
+OVER = (
+    "completed",
+    "done",
+    "succeeded",
+    "failed",
+    "error",
+    "cancelled",
+    "timed out",
+    "stopped",
+    "ready",
+    "not running",
+)
+CASES = (str.lower, str.upper, str.title, lambda word: word.replace(" ", "_").upper())
+WORDS = st.builds(lambda word, case: case(word), st.sampled_from(GOING), st.sampled_from(CASES))
+PLAIN_WORDS = WORDS.filter(lambda word: not word.lower().startswith("not"))
+"""Without those that hardly anything but a process says: they count wherever they stand."""
+ASKING = st.sampled_from(("job_status", "get_job", "getBuildStatus", "mcp__ci__pipeline_status", "check_deployment"))
+ANY = st.one_of(ASKING, st.sampled_from(("lookup", "get_result", "fetch_order", "frobnicate")))
+
+
+def waits(tool: str, result: str, /, **arguments: object) -> bool:
+    return make_attempt(tool, json.dumps(arguments), result, n=1).effect == "waits"
+
+
+def in_shell(command: str, result: str) -> bool:
+    return waits("bash", result, command=command)
+
+
+@given(ANY, st.sampled_from(("status", "state", "phase", "jobStatus", "build_state", "Status")), WORDS, st.booleans())
+@example("job_status", "status", "running", False)
+def test_any_word_of_unfinished_work_under_a_key_of_status_is_waiting(
+    tool: str, key: str, word: str, inside: bool
+) -> None:
+    job = {"id": "j1", key: word, "error": None, "failed": 0}
+    answer = json.dumps({"success": True, "job": job} if inside else job)
+    assert feed([call(tool, answer, job="j1")] * 8)[1] is None
+    assert waits(tool, answer, job="j1")
+
+
+@given(ASKING, WORDS, st.sampled_from(("{}", "{}...", "Job j1 is {}", "Status: {}", "j1 {}", "The build is still {}.")))
+@example("job_status", "running", "Job j1 is {}")
+def test_any_word_of_unfinished_work_in_a_short_sentence_is_waiting(tool: str, word: str, sentence: str) -> None:
+    assert feed([call(tool, sentence.format(word), job="j1")] * 8)[1] is None
+
+
+@given(ANY, st.sampled_from(("status", "state", "phase")), st.sampled_from(OVER), st.sampled_from(CASES[:3]))
+def test_an_end_under_a_key_of_status_is_none_whatever_its_parts_say(
+    tool: str, key: str, word: str, case: object
+) -> None:
+    answer = json.dumps({key: case(word), "steps": [{"detail": "running"}]})  # type: ignore[operator]  # a method of str
+    assert not waits(tool, answer, job="j1")
+    assert feed([call(tool, answer, "ok", job="j1")] * 3)[1] == 3
+
+
+@given(
+    st.sampled_from(("read_file", "grep", "web_search", "open_page", "think", "git_log")), PLAIN_WORDS,
+    st.sampled_from(("{}", "The server is {}", "status: {}", '{{"status": "{}"}}', "a.py:3: state = '{}'", "{}\n{}\n")),
+)  # fmt: skip
+def test_a_text_that_was_read_or_found_is_never_waiting(tool: str, word: str, text: str) -> None:
+    answer = text.replace("{}", word).replace("{{", "{").replace("}}", "}")
+    assert feed([call(tool, answer, "ok", path="notes.md")] * 3)[1] == 3
+
+
+@given(
+    st.sampled_from(("cargo test", "pytest -q", "npm test", "cat notes.md", "grep -rn x .", "python fix.py", "ls")),
+    PLAIN_WORDS,
+)
+def test_neither_is_what_a_test_a_listing_or_a_program_prints(command: str, word: str) -> None:
+    assert not in_shell(command, f"{word} 12 tests\n12 passed")
+    assert not in_shell(command, word)
+
+
+@given(st.sampled_from(("start_job", "run_build", "trigger_pipeline", "launch_instance")), PLAIN_WORDS)
+def test_to_start_the_same_again_is_a_loop_whatever_it_answers(tool: str, word: str) -> None:
+    assert feed([call(tool, json.dumps({"status": word}), "ok", name="a")] * 3)[1] == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"progress": 40}', '{"progress": 0.4}', '{"percent": "40%"}', '{"progress": "3/10"}', "40% complete", "40 %",
+        '{"ready": false}', '{"done": false}', '{"status": "ok", "data": {"state": "queued"}}',
+        '{"jobs": [{"status": "completed"}, {"status": "running"}]}', '{"status": "CREATE_IN_PROGRESS"}',
+        "{'status': 'running'}", "<status>running</status>", "status: queued\nposition: 4", "Building (3/10)",
+        "job j1 queued (position 4)", "Results not available yet, try again later", "running, 0 errors", '"running"',
+        "Deployment is being built",
+    ],
+)  # fmt: skip
+def test_a_tool_that_tells_how_something_stands_may_say_it_in_any_short_way(answer: str) -> None:
+    assert waits("job_status", answer, job="j1")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"progress": 100}', "100% complete", "no jobs running", "0 running, 3 done", "Pending: 0, Running: 0",
+        "not running",
+        '{"status": "running", "error": "disk full"}', '{"status": "failed", "steps": [{"status": "pending"}]}',
+        "failed while running", '{"state": "CA"}', '{"status": 200}', "{'status': ", "[" * 5000, "",
+    ],
+)  # fmt: skip
+def test_what_it_says_of_an_end_of_nothing_or_of_a_failure_is_none(answer: str) -> None:
+    assert not waits("job_status", answer, job="j1")
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer"),
+    [
+        ("lookup", "Running shoes, size 42"), ("get_place", "Building: Empire State"),
+        ("lookup", "the shop is running low"),
+        ("lookup", "the water is running"), ("disk_info", "40% used"), ("service_status", "running"),
+        ("service_status", '{"status": "running"}'), ("TodoWrite", '[{"content": "x", "status": "in_progress"}]'),
+        ("get_issue", '{"status": "In Progress"}'),
+    ],
+)  # fmt: skip
+def test_the_word_in_another_sense_is_none(tool: str, answer: str) -> None:
+    assert not waits(tool, answer, q="x")
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("curl -s http://x/jobs/1", '{"status": "running"}'), ("gh run view 3", '{"status": "queued"}'),
+        ("cat status.json", '{"status": "running"}'), ("squeue -j 4", "JOBID ST\n 4 PENDING"),
+        ("kubectl get pods", "NAME READY STATUS\nweb 0/1 Pending"), ("python check_job.py", "Job is pending"),
+        ("./job_status.sh 4", "<returncode>0</returncode>\n<output>\nrunning\n</output>"),
+    ],
+)  # fmt: skip
+def test_a_command_that_asks_how_something_stands_is_waiting(command: str, answer: str) -> None:
+    assert in_shell(command, answer)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("cat src/job_status.py", "running"), ("systemctl status web", "active (running)"),
+        ("docker ps", "Up 3 minutes"),
+        ("docker inspect web", '{"State": {"Status": "running"}}'), ("pytest tests/test_job_status.py", "running"),
+        ("git status", "rebase in progress; pending"),
+    ],
+)  # fmt: skip
+def test_a_command_that_prints_a_text_or_how_a_service_stands_is_none(command: str, answer: str) -> None:
+    assert not in_shell(command, answer)
+
+
+@given(st.text(max_size=300), st.text(max_size=40))
+def test_no_answer_breaks_it(answer: str, command: str) -> None:
+    for tool in ("job_status", "read_file", "lookup"):
+        waits(tool, answer, x=command)
+        waits(tool, json.dumps({"status": answer, answer: {"progress": command}}), x=command)
+    in_shell(command, answer)
