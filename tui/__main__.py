@@ -53,7 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _app(given)
     except Refused as wrong:
-        print(f"agentmem: {wrong} (see `agentmem --help`)", file=sys.stderr)
+        from agentmem.cli.common import secretless
+
+        print(f"agentmem: {secretless(str(wrong), given)} (see `agentmem --help`)", file=sys.stderr)
         return 2
 
 
@@ -126,8 +128,11 @@ def _app(given: list[str]) -> int:
         formats()
         return Watch(targets, counter=asked.counter, window=asked.window)
 
+    made: list[str] = []
+    gone_with(made, stop)
+
     def demo() -> Source:
-        return watch([start_demo(asked.folder, asked.speed, stop)])
+        return watch([start_demo(asked.folder, asked.speed, stop, made)])
 
     make: Callable[[], Source] = demo if asked.demo else lambda: watch(asked.path)
     app = Inspector(make, bell=asked.bell, light=asked.light, demo=demo, looked=list if asked.path else looked)
@@ -150,8 +155,28 @@ def once_for_all() -> Iterator[None]:
         gc.enable()
 
 
-def start_demo(folder: str | None, speed: float, stop: threading.Event) -> str:
-    """Start the scripted agent in `folder`, else in a temporary one that goes at the end. Returns the folder."""
+def gone_with(folders: list[str], stop: threading.Event) -> None:
+    """When the terminal closes, or somebody ends this process by a signal: `stop` is set and these folders go before it
+    dies of the signal, which runs nothing else of an exit. Called in the main thread."""
+    import shutil
+    import signal
+
+    def end(number: int, _: object) -> None:
+        stop.set()
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for name in ("SIGHUP", "SIGTERM"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)
+
+
+def start_demo(folder: str | None, speed: float, stop: threading.Event, made: list[str]) -> str:
+    """Start the scripted agent in `folder`, else in a temporary one that goes at the end and is added to `made`.
+    Returns the folder."""
     import atexit
     import shutil
     import tempfile
@@ -161,6 +186,7 @@ def start_demo(folder: str | None, speed: float, stop: threading.Event) -> str:
 
     if folder is None:
         folder = tempfile.mkdtemp(prefix="agentmem-demo-")
+        made.append(folder)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     start(Path(folder), speed, stop)
     return folder

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from .index import Index
 
+
 def _palette() -> type[Provider]:
     from .screens.over.palette import PaletteCommands  # only who opens the palette needs it
 
@@ -86,6 +87,11 @@ class Inspector(App[None]):
                     yield SystemCommand(command.palette, told, partial(screen.run_action, command.id))
         theirs = {command.title: command for command in super().get_system_commands(screen)}
         yield from (theirs[title] for title in KEPT if title in theirs)
+
+    async def run_action(self, action: Any, *where: Any, **named: Any) -> bool:
+        # Whatever the reader does by a key or the palette: what was said before is over.
+        self.run_screen.hush()
+        return await super().run_action(action, *where, **named)
 
     def clock(self) -> float | None:
         """Seconds since the epoch; None where no clock is to be shown."""

@@ -140,7 +140,6 @@ class Follower:
         """Who types the name of a field of the state asks for the field, wherever else the name may stand."""
         if self._index is None or lane not in self._index.lanes:
             return None
-        from agentmem.inspect.lifelines import field_lifelines
+        from agentmem.inspect.lifelines import named_lifeline
 
-        names = (text, f"facts.{text}")
-        return next((line for line in field_lifelines(self._index.run, lane) if line.name in names), None)
+        return named_lifeline(self._index.run, lane, text)

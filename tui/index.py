@@ -62,7 +62,7 @@ class LaneIndex:
 
     lane: Lane
     sizes: array[int]
-    """Prompt tokens a step, reported if the provider said so, else counted; -1: unknown."""
+    """Prompt tokens a step, reported if the provider said so, else estimated or counted; -1: unknown."""
     base: bytearray
     """Marks that come from the step alone."""
     marks: bytearray
@@ -100,6 +100,14 @@ class LaneIndex:
     def size(self, n: int) -> int | None:
         value = self.sizes[n - 1]
         return None if value == UNKNOWN else value
+
+    def sign(self, n: int, counter: str) -> str:
+        """`≈` before `size` where it is only an estimate."""
+        from agentmem.inspect.measure import is_rough, reported
+
+        step, size = self.steps[n - 1], self.size(n)
+        source = "reported" if reported(step) else "counted" if size == step.tokens.prompt else "estimated"
+        return "≈" if size is not None and is_rough(step, source, counter) else ""
 
     def parts(self, n: int) -> Tokens:
         """State, trace and fixed tokens on the scale of `size`; as counted where parts of the prompt are not in the
@@ -218,7 +226,7 @@ def _lifelines(run: Run, lane: Lane, index: LaneIndex) -> tuple[Lifeline, ...]:
 
 def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
     # Not needed for the first paint, which would pay for the values.
-    from agentmem.inspect.measure import scaled_to
+    from agentmem.inspect.measure import Scale, scaled_to
 
     same = 0 if old is None else _common(old.lane.steps, lane.steps)
     sizes: array[int] = array("q")
@@ -238,20 +246,15 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
         alarms.extend(drop for drop in old.alarms if drop.n <= same)
         goals.extend(entry for entry in old.goals if entry[0] <= same)
         trace, state, whole = old.largest_trace, old.largest_state, old.scaled
-    ratio = _ratio(lane.steps, same)
+    scale = Scale(lane.steps, same)
     for n, step in enumerate(lane.steps[same:], same + 1):
-        counted = step.tokens.prompt
-        reported = step.usage.prompt if step.usage is not None else None
-        if reported is not None:
-            if counted:
-                ratio = reported / counted
-            sizes.append(reported)
-        else:
-            # What was not reported is brought to the scale of what was, or it would look like a loss beside it.
-            sizes.append(UNKNOWN if counted is None else counted if ratio is None else round(counted * ratio))
+        # What was not reported is estimated from what was, or it would look like a loss beside it.
+        size, counted = scale.size(step)[0], step.tokens.prompt
+        scale.add(step)
+        sizes.append(UNKNOWN if size is None else size)
         parts = step.tokens
-        if (size := sizes[-1]) != counted:
-            scaled = scaled_to(parts, None if size < 0 else size)
+        if size != counted:
+            scaled = scaled_to(parts, size)
             whole = whole and (scaled is not None or not counted)
             parts = scaled or parts
         if parts.trace is not None and parts.trace > trace:
@@ -291,15 +294,6 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
         lane, sizes, base, marks, letters, largest, trace, state, whole, jumps, found, folded, single,
         losing, tuple(alarms), tuple(goals), waits,
     )  # fmt: skip
-
-
-def _ratio(steps: Sequence[Step], end: int) -> float | None:
-    """Reported over counted tokens of the newest step before `end` that has both."""
-    for step in reversed(steps[max(0, end - 50) : end]):
-        counted = step.tokens.prompt
-        if step.usage is not None and step.usage.prompt is not None and counted:
-            return step.usage.prompt / counted
-    return None
 
 
 def _common(old: tuple[Step, ...], new: tuple[Step, ...]) -> int:

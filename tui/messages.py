@@ -100,6 +100,10 @@ class Opened(Message):
         self.target, self.pane = target, pane
 
 
+class Grown(Message):
+    """A pane holds more lines than before: the reader opened a row, or what it waited for has come."""
+
+
 class Say(Message):
     """One sentence for the reader, shown as a toast; plain text, made safe by the screen."""
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from agentmem.model.kinds import STATE_KINDS, Cause, Kind, Provenance
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Where:
+class Where(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Where the whole text of a piece stands: bytes `offset .. offset+length` of `source`, piece `part` in it."""
 
     source: str
@@ -26,8 +27,7 @@ class Where:
     """Line of the file, from 1, where the record begins, if known."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segment:
+class Segment(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One occurrence of a piece in a prompt."""
 
     id: int

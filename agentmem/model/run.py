@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentmem.model.findings import Begun, Cycle, Gap, Problem, Survival, Waiting
@@ -29,7 +30,8 @@ class Run:
     model: str | None = None
     cycles: tuple[Cycle, ...] = ()
     waiting: tuple[Waiting, ...] = ()
-    survivals: tuple[Survival, ...] = ()
+    survivals: Sequence[Survival] = ()
+    """What came through each boundary, found when it is looked at (`inspect.assemble.survivals`)."""
     synthetic: bool = False
     """A store of states only: a step is one saved version."""
     changed_at: float | None = None
@@ -80,7 +82,7 @@ class RunInfo:
     problem: str | None = None
     """Why it is no run, in words."""
     damage: str | None = None
-    """What is wrong with the file of a run, in words: `truncated at byte 60`."""
+    """What is wrong with the file of a run, in words: `half written or cut at byte 60`."""
     tokens: int | None = None
     """Of its newest prompt, where they are known without reading it whole."""
     window: int | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from agentmem.model.kinds import BoundaryKind, Effect, GoalStatus, LaneKind, Outcome
 from agentmem.model.pieces import Drop, Field, Prompt, Segment
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One tool call with what came of it."""
 
     lane: str
@@ -36,8 +37,7 @@ class Attempt:
     """Prompt tokens of the step that made it (once per step, on its first attempt)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, eq=False, gc=False):
     """What the provider reported for one call, in tokens."""
 
     prompt: int | None
@@ -65,8 +65,7 @@ class Boundary:
     """The summary is encrypted or missing: what survived cannot be checked."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tokens:
+class Tokens(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Counted tokens of a prompt by origin; the three sum to the prompt. None: unknown, none of it is in the file."""
 
     state: int | None

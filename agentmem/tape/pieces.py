@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import xxhash
 
 from agentmem.model import Kind, Where
@@ -14,8 +13,7 @@ def content_key(kind: str, text: str) -> int:
     return xxhash.xxh3_64_intdigest(f"{kind}\0{text}".encode("utf-8", "surrogatepass"))
 
 
-@dataclass(slots=True, eq=False)
-class Piece:
+class Piece(msgspec.Struct, eq=False, gc=False):
     """A piece on its way into a tape: a segment with its whole text still at hand."""
 
     kind: Kind
@@ -35,8 +33,7 @@ class Piece:
             self.key = content_key(self.kind, self.text if self.text is not None else f"\0unknown {self.field}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Edit:
+class Edit(msgspec.Struct, frozen=True, eq=False, gc=False):
     """At `position` of the list, `gone` ids were taken out and `new` ids put in."""
 
     position: int

@@ -34,8 +34,8 @@ async def test_first_launch_beside_a_running_agent(
     async with watching([], size, until=RUN) as seen:
         await seen.until("● LIVE")
         await seen.until("10/10" if size[0] < 100 else "step 10 of 10")
-        assert "✓ last" in seen.header and "%" in seen.header and "▲" not in seen.header
-        await seen.row("9 steps", "no loop; nothing left unrecorded")
+        assert "✓ at end" in seen.header and "%" in seen.header and "▲" not in seen.header
+        await seen.row("10 steps, 1 open", "no loop; nothing left unrecorded")
         agent.run_to(FAILED)
         await seen.until("31/31" if size[0] < 100 else "step 31 of 31")
         await seen.row("▲ order_id left at 29, nobody recorded it → replay_order failed at 30")

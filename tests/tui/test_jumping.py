@@ -119,7 +119,7 @@ async def test_a_toast_goes_with_the_place_that_it_spoke_of_and_not_with_the_run
         await seen.until("why, 1 of 3")
         await seen.press("left")
         await seen.until_gone("why, 1 of 3")
-        await seen.press("w")
+        await seen.press("x", "w")
         await seen.until("why, 1 of 1")
         await seen.press("2", "down")
         await seen.until_gone("why, 1 of 1")

@@ -43,8 +43,16 @@ def test_commands_that_do_not_work_yet_are_no_keys() -> None:
 
 
 def test_the_help_screen_shows_every_key() -> None:
-    shown = "\n".join(line.plain for line in help_lines())
+    shown = "\n".join(line.plain for line in help_lines(200))
     assert all(command.shown in shown and command.tooltip in shown for command in COMMANDS)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_sentence_of_the_help_screen_is_cut(width: int) -> None:
+    lines = [line.plain for line in help_lines(width)]
+    assert all(cell_len(line) <= width for line in lines)
+    said = " ".join(" ".join(lines).split())
+    assert all(" ".join(command.tooltip.split()) in said for command in COMMANDS)
 
 
 @pytest.mark.parametrize("width", [60, 79, 80, 100, 120, 150, 300])

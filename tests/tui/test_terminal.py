@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -187,3 +188,18 @@ def test_the_skeleton_leaves_the_screen_when_the_start_fails(capsys: pytest.Capt
         raise KeyboardInterrupt
     said = capsys.readouterr().err
     assert said.startswith("\x1b[?1049h") and said.endswith("\x1b[?1049l") and "reading" in said
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+def test_the_folder_of_the_demo_goes_when_its_terminal_does(name: str, tmp_path: Path) -> None:
+    code = (
+        "import os, signal, threading; from tui.__main__ import gone_with, start_demo\n"
+        "stop, made = threading.Event(), []; gone_with(made, stop)\n"
+        "folder = start_demo(None, 1.0, stop, made); assert made == [folder] and os.path.isdir(folder)\n"
+        f"os.kill(os.getpid(), signal.{name})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=False, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    assert done.returncode == -getattr(signal, name), "it still dies of the signal"
+    assert list(tmp_path.glob("agentmem-demo-*")) == []

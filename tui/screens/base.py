@@ -40,8 +40,8 @@ class RunBase(Screen[None]):
         """Names of the runs in the order in which they became known: where the keys for the other run go round."""
         self.trouble = ""
         self.progress: tuple[int, int] | None = None
-        self._said_at: int | None = None
-        """`Reader.moves` when the toast came that may still be there."""
+        self._said = False
+        """A toast may still be there."""
 
     @property
     def inspector(self) -> Inspector:
@@ -61,14 +61,13 @@ class RunBase(Screen[None]):
         """A toast; plain text."""
         if sentence:
             self.app.clear_notifications()
-            self._said_at = self.reader.moves
+            self._said = True
             self.app.notify(text(sentence), severity="warning" if severe else "information", markup=False, timeout=6)
 
-    def hush(self, row: bool = False) -> None:
-        """Take a toast away once the reader has gone on, to another step or (`row`) to another row: it spoke of the
-        place where it came."""
-        if self._said_at is not None and (row or self._said_at != self.reader.moves):
-            self._said_at = None
+    def hush(self) -> None:
+        """Take a toast away as soon as the reader does anything else: it spoke of what was done before."""
+        if self._said:
+            self._said = False
             self.app.clear_notifications()
 
     def context(self) -> Context:

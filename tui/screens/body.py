@@ -15,6 +15,9 @@ from ..widgets.timeline import Timeline
 from ..widgets.verdict import VerdictRow
 from .layout import DRAWER, Layout
 
+FEWEST = 3
+"""Rows of the drawer, its tabs with them."""
+
 
 class Body(Vertical):
     DEFAULT_CSS = """
@@ -27,6 +30,10 @@ class Body(Vertical):
     def __init__(self, steps: Pane) -> None:
         super().__init__(id="body")
         self._steps = steps
+        self._drawer_rows: int | None = None
+        """What the pane in the drawer needs, its tabs with it; None: not measured yet."""
+        self._measured: tuple[tuple[object, ...], object] | None = None
+        """(pane, run, lane, size; value of the run) that it was measured for."""
 
     def compose(self) -> ComposeResult:
         yield VerdictRow(id="verdict")
@@ -59,7 +66,25 @@ class Body(Vertical):
             self.query_one(ident).display = not plan.single
         self.query_one("#left").styles.width = "1fr" if plan.single else plan.steps_width
         self.query_one("#right").set_class(plan.single, "-alone")
-        self.query_one("#drawer").styles.height = "1fr" if plan.single else plan.drawer_height
+        rows = plan.drawer_height if self._drawer_rows is None else min(self._drawer_rows, plan.drawer_height)
+        self.query_one("#drawer").styles.height = "1fr" if plan.single else rows
+
+    def fit_drawer(self, pane: Pane, place: tuple[object, ...], value: object, plan: Layout) -> None:
+        """Give the drawer the rows that its pane needs, and the others to the panes above. `place`: pane, run, lane and
+        size, for each of which it is measured anew; `value` of the run, with which it only grows. Going from step to
+        step leaves it as it is."""
+        if self._measured == (place, value):
+            return
+        rows = max(FEWEST, 1 + pane.wanted(self.app.size.width))
+        if self._measured is not None and self._measured[0] == place and self._drawer_rows is not None:
+            rows = max(rows, self._drawer_rows)
+        self._measured, self._drawer_rows = (place, value), rows
+        self.query_one("#drawer").styles.height = min(rows, plan.drawer_height)
+
+    def measure_again(self) -> None:
+        """The pane holds more lines now: the drawer may grow."""
+        if self._measured is not None:
+            self._measured = (self._measured[0], None)
 
     def titles(self, panes: Mapping[str, Pane], active: str, drawer: str) -> None:
         """Names, badges and headings of the panes that there are."""

@@ -76,7 +76,8 @@ class Looking(RunBase):
             self.redraw()
 
     def action_back(self) -> None:
-        """One level back: inside the pane, the zoom, the changes, the timeline's zoom, the first pane."""
+        """One level back: inside the pane, the zoom, the changes, the timeline's zoom, the lane before, the first
+        pane."""
         if self.pane.back():
             return
         if self.alone:
@@ -85,6 +86,8 @@ class Looking(RunBase):
             self.changes = False
         elif self.zoomed:
             self.zoomed = False
+        elif self.reader.ready and self.reader.back():
+            pass  # the reader stands in the lane before again
         elif self.active != "steps":
             self.activate("steps")
             return

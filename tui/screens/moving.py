@@ -39,19 +39,15 @@ class Moving(RunBase):
             self.redraw()
 
     def action_up(self) -> None:
-        self.hush(row=True)
         self.pane.move(-1)
 
     def action_down(self) -> None:
-        self.hush(row=True)
         self.pane.move(1)
 
     def action_page_up(self) -> None:
-        self.hush(row=True)
         self.pane.page(-1)
 
     def action_page_down(self) -> None:
-        self.hush(row=True)
         self.pane.page(1)
 
     def _jump(self, kind: str, newer: bool = False) -> None:
@@ -96,11 +92,11 @@ class Moving(RunBase):
     def action_why(self) -> None:
         if not self.reader.ready:
             return
-        link = self.reader.because()
+        link, lane = self.reader.because()
         self.redraw()
         if link.segment is not None and "prompt" in self.panes:
             self.panes["prompt"].reveal_segment(link.segment)
-        self.say(f"why, {self.reader.because_place()}: {link.sentence}")
+        self.say(f"why, {self.reader.because_place()}: {link.sentence}{'. ' if lane else ''}{lane}")
 
     def action_lane(self) -> None:
         """The other lane; of more than two, a list."""

@@ -32,8 +32,8 @@ class Reader:
         self._found: tuple[int, ...] = ()
         self._chain: tuple[Because, ...] = ()
         self._link = 0
-        self.moves = 0
-        """How often the reader went to another step; steps that come while following are no move of the reader."""
+        self._came: tuple[Cursor, bool] | None = None
+        """Where the reader was, and whether following, before a jump led to another lane."""
 
     @property
     def ready(self) -> bool:
@@ -66,7 +66,7 @@ class Reader:
         self.run, self.index = run, index
         if other or self.lane not in index.lanes:
             self.lane, self.following, self.base = run.main.id if run.lanes else "", True, None
-            self._last, self._repeat, self._found = None, None, ()
+            self._last, self._repeat, self._found, self._came = None, None, (), None
             self.opened.clear()
         if not run.lanes:
             return
@@ -79,10 +79,35 @@ class Reader:
         lane, n = cursor
         if self.index is None or lane not in self.index.lanes or not self.index[lane].steps:
             return
-        before, self.lane = self.cursor, lane
+        if lane != self.lane:
+            self._came = None
+        self.lane = lane
         self.n = min(max(1, n), max(1, self.last))
-        self.moves += before != self.cursor
         self.following = self.n == self.last
+
+    def visit(self, cursor: Cursor) -> str:
+        """Likewise; out of another lane the reader can come `back`. Returns what to say of that."""
+        before, following = self.cursor, self.following
+        self.go(cursor)
+        if self.lane == before[0]:
+            return ""
+        self._came = before, following
+        return f"Lane {self._lane_name(self.lane)} now; Esc leads back to {self._lane_name(before[0])}."
+
+    def back(self) -> bool:
+        """Out of the lane that a jump led to, to where the reader was before it. False: no jump led here."""
+        if self._came is None or self.index is None:
+            return False
+        (lane, n), following = self._came
+        self._came = None
+        self.go((lane, len(self.index[lane].steps) if following and lane in self.index.lanes else n))
+        return True
+
+    def _lane_name(self, lane: str) -> str:
+        from agentmem.safe import name
+
+        assert self.index is not None
+        return name(self.index[lane].lane.name or lane, 30)
 
     def by(self, steps: int) -> None:
         self.go((self.lane, self.n + steps))
@@ -94,18 +119,36 @@ class Reader:
             self.go((self.lane, self.last))
 
     def jump(self, kind: str, newer: bool = False) -> str:
-        """Go to the newest place of that kind at or before the cursor; again: the one before. Returns what to say."""
+        """Go to the newest place of that kind at or before the cursor; again: the one before. Where this lane has none
+        at all, to one of another lane. Returns what to say."""
         again = self._last == (kind, self.cursor)
         here = not again
         n = self._find(newer, here) if kind == "find" else self.here.jump(kind, self.n, newer, here, self.opened)
         self._repeat = kind
         if n is None:
             which = "place where it stood" if kind == "find" else JUMPS[kind]
-            return f"No {which} {'after' if newer else 'before'} step {self.step.number}."
+            other = self._elsewhere(kind, newer)
+            if other is None:
+                return f"No {which} {'after' if newer else 'before'} step {self.step.number}."
+            told = f"No {which} in lane {self._lane_name(self.lane)}. {self.visit(other)}"
+            self._last = (kind, self.cursor)
+            return told
         self.go((self.lane, n))
         self._last = (kind, self.cursor)
         fold = self.here.fold_at(n, self.opened) if kind == "drop" else None
         return "" if fold is None else f"The first of {fold.where}, which lost alike: {fold.what}. D goes past them."
+
+    def _elsewhere(self, kind: str, newer: bool) -> Cursor | None:
+        """Where a jump leads for which this lane has no place: the lane that the verdict tells of first."""
+        assert self.index is not None
+        if kind == "find" or self.here.places(kind, self.opened):
+            return None
+        of = self.index.verdict.lane
+        for lane in sorted(self.index.lanes, key=lambda one: one != of):
+            places = self.index[lane].places(kind, self.opened)
+            if places:
+                return lane, places[0 if newer else -1]
+        return None
 
     def repeat(self, newer: bool) -> str:
         if self._repeat is None:
@@ -147,19 +190,18 @@ class Reader:
         self.base = self.cursor
         return f"Changes are against step {self.step.number} now."
 
-    def because(self) -> Because:
-        """The next link from trouble to its cause; after the last one it begins again."""
+    def because(self) -> tuple[Because, str]:
+        """The next link from trouble to its cause, after the last one it begins again; and what to say of its lane."""
         from agentmem.inspect.telling.why import why
 
-        assert self.run is not None
+        assert self.run is not None and self.index is not None
         at = self._chain[self._link] if self._chain else None
         if at is not None and at.cursor == self.cursor and self._link + 1 < len(self._chain):
             self._link += 1
         else:
-            self._chain, self._link = why(self.run, self.cursor), 0
+            self._chain, self._link = why(self.run, self.cursor, self.index.verdict), 0
         link = self._chain[self._link]
-        self.go(link.cursor)
-        return link
+        return link, self.visit(link.cursor)
 
     def because_place(self) -> str:
         """`1 of 3`, for the reader to know whether to press again."""

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from ..keys import PANE_IDS, bindings
-from ..messages import Do, Moved, Opened, Say, ToSegment, ToStep
+from ..messages import Do, Grown, Moved, Opened, Say, ToSegment, ToStep
 from ..widgets.footer import Footer
 from ..widgets.header import Header
 from ..widgets.rows import Band
@@ -110,7 +110,6 @@ class RunScreen(Moving, Looking, Taking):
         """Bind what is visible to the values as they stand; the rest when it is opened."""
         if not self.is_mounted:
             return
-        self.hush()
         self.lay_out()
         if self.body is None or not self.reader.ready or self.reader.run is None:
             self.query_one(Header).show(None)
@@ -131,6 +130,10 @@ class RunScreen(Moving, Looking, Taking):
         self._shown = context.index if len(self.panes) == len(PANE_IDS) else None
         if len(self.panes) == 1:
             self.call_after_refresh(self._mount_panes)
+        if not self.plan.single and self.drawer in self.panes:
+            run = self.reader.run
+            place = (self.drawer, run.id, run.path, self.reader.lane, self.app.size)
+            self.body.fit_drawer(self.panes[self.drawer], place, run, self.plan)
         self.body.titles(self.panes, self.active, self.drawer)
         if self.is_current and self.focused is not self.pane and self.pane.display:
             self.pane.focus(scroll_visible=False)
@@ -160,6 +163,15 @@ class RunScreen(Moving, Looking, Taking):
         self.reader.go(message.cursor)
         self.redraw()
 
+    def on_grown(self, message: Grown) -> None:
+        message.stop()
+        if self.body is not None:
+            self.body.measure_again()
+            self.redraw()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self.hush()
+
     def on_say(self, message: Say) -> None:
         message.stop()
         self.say(message.text, message.severe)
@@ -172,7 +184,7 @@ class RunScreen(Moving, Looking, Taking):
         elif isinstance(target, int):
             self.reader.go((self.reader.lane, target))
         elif isinstance(target, ToStep | ToSegment):
-            self.reader.go((target.lane, target.n))
+            self.say(self.reader.visit((target.lane, target.n)))
             if isinstance(target, ToSegment) or target.pane:
                 self.activate("prompt" if isinstance(target, ToSegment) else target.pane or "steps")
             if isinstance(target, ToSegment):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from agentmem.inspect.telling.marks import GOALS
 from agentmem.inspect.telling.pulse import GONE
 
 from ..context import View
@@ -46,25 +47,24 @@ class Item:
         return sum(cell_len(span.text) for span in self.spans) + self.gap
 
 
-def approx(view_run: Run, reported: bool) -> str:
-    """`≈` before a figure that is only estimated."""
-    return "" if reported or view_run.counter not in ESTIMATES else "≈"
+def approx(run: Run) -> str:
+    """`≈` before what was counted, where the counter only estimates."""
+    return "" if run.counter not in ESTIMATES else "≈"
 
 
 def goal(view: View, short: bool) -> tuple[Span, ...]:
     step, lane = view.step, view.index[view.cursor[0]]
     after = thousands(step.tokens_after_goal)
     since = lane.steps[lane.goal_since(step.n) - 1].number
-    shown = {
-        "last": ("✓ last", "text-state"),
-        "present": ("✓ present" if short else f"✓ present, {after} after it", "text-state"),
-        "buried": (f"! buried {after}" if short else f"! buried, {after} after it", "text-warning"),
-        "missing": (f"✗ missing since {since}", "text-error"),
-        "changed": (f"~ changed at {since}", "text-warning"),
-        "unknown": ("? unknown", "label"),
-    }
-    word, role = shown[step.goal]
-    return Span("goal ", "label"), Span(word, role, True)
+    more, role = {
+        "last": ("", "text-state"),
+        "present": ("" if short else f", {after} after it", "text-state"),
+        "buried": (f" {after}" if short else f", {after} after it", "text-warning"),
+        "missing": (f" since {since}", "text-error"),
+        "changed": (f" at {since}", "text-warning"),
+        "unknown": ("", "label"),
+    }[step.goal]
+    return Span("goal ", "label"), Span(" ".join(GOALS[step.goal]) + more, role, True)
 
 
 def items(view: View, short: bool, terse: bool) -> list[Item]:
@@ -73,8 +73,7 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
     run, index, step = view.run, view.index, view.step
     lane = index[view.cursor[0]]
     size = lane.size(step.n)
-    reported = step.usage is not None and step.usage.prompt is not None
-    figure = approx(run, reported) + thousands(size) if size is not None else "?"
+    figure = lane.sign(step.n, run.counter) + thousands(size) if size is not None else "?"
     last = lane.steps[-1].number
     gap = 1 if short else 2
     name = fit_name(run.id, 14 if short else 24 if view.context.width < 140 else 30)

@@ -47,6 +47,12 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return " " * (width - length) + text if right else text + " " * (width - length)
 
 
+def called(field: str) -> str:
+    """What a field of the state is called on the screen: without the head of its path; the last error as the pieces
+    that carry one."""
+    return "failure" if field == "last_error" else field.removeprefix("facts.")
+
+
 def thousands(tokens: int | None) -> str:
     """`412`, `1.8k`, `20.6k`, `1.2M`; `?` when unknown."""
     if tokens is None:

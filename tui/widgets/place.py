@@ -11,7 +11,7 @@ from ..messages import Do
 from ..safe import text
 from .line import Span, fit
 
-_WARNS = {"stale": "STALE", "unreadable": "UNREADABLE", "gone": "GONE"}
+_WARNS = {"unreadable": "UNREADABLE", "gone": "GONE"}
 
 
 def fit_name(outside: str, limit: int) -> str:
@@ -38,7 +38,7 @@ def chip(view: View) -> Span:
     if found.word == "ended":
         return Span(" ■ ENDED ", "ink-faint", True, fill="faint")
     if found.word == "stale":
-        return Span(f" ! STALE{_ago(found.seconds)} ", "ink-warning", True, fill="warning", target=Do("follow"))
+        return Span(f" ◦ STALE{_ago(found.seconds)} ", "ink-warning", True, fill="warning", target=Do("follow"))
     if found.word == "quiet":
         return Span(f" ● QUIET{_ago(found.seconds)} ", "ink-faint", True, fill="faint", target=Do("follow"))
     return Span(" ● LIVE ", "ink-primary", True, fill="primary", target=Do("follow"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STATE_CELLS = 5
 COUNTED = "trace, counted"
+GAP = "gap "
 FELL = 0.9
 """Share of the parent's size under which a Δ is a fall worth a colour."""
 
@@ -61,7 +62,7 @@ class StepsPane(Pane):
     def heading(self, width: int) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
         if self._lane is None or self._run is None:
             return (), ()
-        sign = approx(self._run, False)
+        sign = approx(self._run)
         counted = "" if self._lane.scaled else "bars counted, "
         return (), (Span(f"{counted}1 cell = {sign}{thousands(round(self._scale(width)))}", "label"),)
 
@@ -93,7 +94,8 @@ class StepsPane(Pane):
         spans = [
             Span(f" {step.number:>4} ", "foreground" if here else "label", here),
             *self._mark(step),
-            *action_spans(step, action, self._run.synthetic),
+            *self._gap(step),
+            *action_spans(step, action - (len(GAP) if step.gap else 0), self._run.synthetic),
             Span(" "),
             self._outcome(step, out),
             Span(bar(parts.state or 0, STATE_CELLS, scale), "state"),
@@ -111,10 +113,12 @@ class StepsPane(Pane):
         spans = [Span(glyph, role) for glyph, role in glyphs(mask & ~ERROR)][:2]
         if spans and spans[0].text == "↻" and step.n in self._lane.letters:
             spans = [Span(f"↻{self._lane.letters[step.n]}", "text-warning")]
-        if not spans and step.gap:
-            return [Span("gap", "text-warning")]
         used = sum(len(span.text) for span in spans)
         return [*spans, Span(" " * max(0, 3 - used))]
+
+    def _gap(self, step: Step) -> list[Span]:
+        """Steps before this one are not in the file."""
+        return [Span(GAP, "text-warning")] if step.gap else []
 
     def _outcome(self, step: Step, cells: int) -> Span:
         word, role = outcome(step)
@@ -223,17 +227,20 @@ def _shorter(word: str) -> str:
 
 def explain_size(run: Run, lane: LaneIndex, step: Step) -> tuple[str, ...]:
     """How the figures of a step were counted: rule, evidence and source."""
+    # Asked for by a key; the first paint, which imports this module, does without the values.
+    from agentmem.inspect.measure import Scale
+
     size, tokens = lane.size(step.n), step.tokens
     rows = [f"step {step.number}: {'unknown' if size is None else f'{size:,} tokens'}"]
-    if step.usage is not None and step.usage.prompt is not None:
+    if step.usage is not None and step.usage.prompt:
         rows.append(f"reported by the provider: {step.usage.rule or 'prompt tokens of the call'}")
         if step.usage.source:
             rows.append(f"source: {step.usage.source}")
     elif size is not None and tokens.prompt is not None and size != tokens.prompt:
-        rows.append(f"not reported for this step: counted {tokens.prompt:,} with {run.counter}, brought to the scale")
-        rows.append("of the steps whose prompt the provider reported")
+        rows.append(f"not reported for this step: counted {tokens.prompt:,} with {run.counter}, so it is estimated:")
+        rows.append(Scale(lane.steps, step.n - 1).rule(step) or "as counted")
     elif size is not None:
-        rows.append(f"counted with {run.counter}{'' if approx(run, False) == '' else ', an estimate'}")
+        rows.append(f"counted with {run.counter}{'' if approx(run) == '' else ', an estimate'}")
     parts = {"state": tokens.state, "trace": tokens.trace, "fixed": tokens.fixed}
     rows.append("counted by origin: " + ", ".join(f"{k} {'?' if v is None else f'{v:,}'}" for k, v in parts.items()))
     scaled = lane.parts(step.n)

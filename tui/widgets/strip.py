@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..context import Context, View
 from ..safe import text
 from .bars import Axis, lifeline_spans, merged
-from .line import Line, Span, fit
+from .line import Line, Span, called, fit
 from .rows import Band
 from .timeline import step_under, view_axis
 
@@ -37,27 +37,27 @@ def lifeline_line(name: str, lifeline: Lifeline, axis: Axis, cursor: int | None)
 
 
 def ruler_line(view: View, axis: Axis) -> Line:
-    """Numbers under their steps, about every fifth, and the cursor's in colour."""
+    """Numbers under their steps, about every fifth, and the cursor's in colour; one that would touch another is left
+    out."""
     lane = view.index[view.cursor[0]]
     wide = max(1, axis.cells)
     at = axis.bucket_of(view.cursor[1])
-    label = str(view.step.number)
+    label = "" if at is None else str(view.step.number)
     row = [" "] * axis.room
     buckets = axis.buckets()
     every = 5 if axis.cells else max(1, len(buckets) // 12)
-    start = 0 if at is None else at * wide
+    start = 0 if at is None else min(at * wide, max(0, len(row) - len(label)))
+    row[start : start + len(label)] = label
     for index, (low, _) in enumerate(buckets):
         n = low if axis.cells else index + 1
         if n == axis.first or n % every == 0:
             word = str(lane.steps[low - 1].number)
-            left = index * wide
-            clear = left + len(word) + 1 <= start or left > start + len(label)
-            if left + len(word) <= len(row) and clear and all(c == " " for c in row[max(0, left - 1) : left]):
-                row[left : left + len(word)] = word
+            left, right = index * wide, index * wide + len(word)
+            if right <= len(row) and all(c == " " for c in row[max(0, left - 1) : right + 1]):
+                row[left:right] = word
     spans = [Span(fit(" step", axis.gutter), "label")]
     if at is None:
         return Line((*spans, Span("".join(row), "label")))
-    start = min(start, max(0, len(row) - len(label)))
     before, after = "".join(row[:start]), "".join(row[start + len(label) :])
     band = max(0, wide - len(label))
     spans += [Span(before, "label"), Span(label, "text-primary", True, fill="cursor"),
@@ -93,4 +93,4 @@ class LifelineStrip(Band):
 
 
 def _name(lifeline: Lifeline) -> str:
-    return lifeline.name.removeprefix("facts.")
+    return called(lifeline.name)

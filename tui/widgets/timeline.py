@@ -8,7 +8,6 @@ from ..context import View
 from ..index import GLYPHS, LaneIndex, glyphs, worst
 from ..messages import ToStep
 from .bars import Axis, axis_for, column, merged
-from .header import approx
 from .line import Line, Span, fit, thousands
 from .rows import Band
 
@@ -67,8 +66,7 @@ def _label(view: View, lane: LaneIndex, most: int, largest_n: int, row: int, row
     if not most:
         return " prompt unknown" if row == 0 else ""
     step = lane.steps[largest_n - 1]
-    reported = step.usage is not None and step.usage.prompt is not None
-    figure = f"{approx(view.run, reported)}{thousands(most)}"
+    figure = f"{lane.sign(step.n, view.run.counter)}{thousands(most)}"
     if rows == 1 and axis_is_narrow(view):
         whole = f" max {figure} @{step.number}"
         return whole if len(whole) < NARROW else f" max {figure}"

@@ -20,11 +20,12 @@ _LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "wa
          "calm": ("label", None), "unknown": ("label", None)}  # fmt: skip
 
 
-def verdict_line(found: Verdict, width: int) -> Line:
-    """The sentence, cut before the way to its cause (`w why`) is."""
+def verdict_line(found: Verdict, width: int, explained: bool) -> Line:
+    """The sentence, cut before the way to its cause (`w why`) is, which stands there if `explained`: if the key, at the
+    step under the cursor, explains this sentence and not a failure of that step."""
     role, fill = _LOOK[found.level]
     doubt = found.glyph == "?" and found.level == "alarm"
-    why = "w why" if found.level in ("alarm", "warning") and not doubt else ""
+    why = "w why" if explained else ""
     room = width - 2 - (cell_len(why) + 2 if why else 0)
     sentence = Span(fit(text(found.sentence), room), role, bold=found.level == "alarm")
     spans = [Span(" "), sentence]
@@ -37,7 +38,11 @@ def verdict_line(found: Verdict, width: int) -> Line:
 
 class VerdictRow(Band):
     def lines(self, view: View, width: int) -> tuple[Line, ...]:
+        # With the values that it needs: the first paint does without them.
+        from agentmem.inspect.telling.why import explains
+
         found = view.index.verdict
+        explained = explains(view.run, view.cursor, found)
         if view.progress is not None:
             found = replace(found, text=f"so far: {found.text}")
-        return (verdict_line(found, width),)
+        return (verdict_line(found, width, explained),)

@@ -52,7 +52,7 @@ async def test_the_demo_looks_as_it_did(
     Beside(tmp_path / "runs", clock=lambda: 1_760_000_000.0).run_to(shot.steps)
     async with watching([tmp_path / "runs"], shot.size, until=RUN, light=shot.light) as seen:
         await seen.read(shot.steps + 1)
-        await seen.until("the next call")  # the newest row is scrolled to: where a key finds the rows decides what shows
+        await seen.until("the next call")  # the newest row: where a key finds the rows decides what shows
         for key in shot.keys:
             await seen.press(key)
         await same_as(seen, name, refresh)

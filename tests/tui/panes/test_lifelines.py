@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentmem.model import Field, Lifeline
 from tui.widgets.bars import axis_for
 from tui.widgets.panes.lifelines import LEGEND, details, legend, lifeline_row, ranges
 
-from .builders import drop, story
+from .builders import GOAL, drop, story
 from .shown import text
 
 ORDER = Lifeline("facts.order_id", "main", 4, "━" * 25 + "▲✗·", ((4, 28),), (), (30,), (), (29,))
@@ -61,3 +63,23 @@ def test_a_lost_value_is_still_told() -> None:
     lost = drop(5, "facts.port", what="field", kind="fact", text="8841", tokens=2, recorded=False, cause="silent")
     said = "".join(span.text for span in details(Lifeline("facts.port", "main", 1, "━━▲"), None, (lost,)))
     assert said.startswith("port = 8841   2 tokens")
+
+
+@pytest.mark.parametrize("width", [44, 60, 78, 118])
+def test_a_long_value_gives_way_to_where_it_stood(width: int) -> None:
+    held = Field("goal", GOAL, 16, "the user", 1)
+    spans = details(Lifeline("goal", "main", 1, "━" * 31, ((1, 31),)), held, (), width)
+    said = "".join(span.text for span in spans)
+    assert len(said) <= width and said.startswith("goal") and said.rstrip().endswith("in the prompt 1-31")
+    value = said.partition(" = ")[2].partition("   ")[0]
+    assert value in ("", GOAL) or (value.endswith("…") and GOAL.startswith(value[:-1]))
+
+
+def test_steps_that_are_not_named_are_counted() -> None:
+    spans = details(Lifeline("x", "main", 1, "▲" * 9, alarms=(1, 3, 5, 7, 9)), None, ())
+    assert "silent at 1, 3, 5 and 2 more" in "".join(span.text for span in spans)
+
+
+def test_the_last_error_has_the_name_that_it_has_in_the_other_panes() -> None:
+    line = lifeline_row(Lifeline("last_error", "main", 1, "━━"), axis_for(80, 2), 80, None, None, False)
+    assert line.plain.startswith(" failure ")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.model import Attempt, Cycle, Lane, Run, Step
+from agentmem.model import Attempt, Cycle, Lane, Run, RunStatus, Step
 from tui.messages import ToStep
 from tui.widgets.line import Line
 from tui.widgets.panes.attempts import AttemptTable
@@ -37,7 +37,7 @@ def test_its_members_have_letters_steps_calls_and_outcomes() -> None:
     _, lines = shown(story())
     one, other = row_with(lines, "20 22 24"), row_with(lines, "21 23 25")
     assert one.plain.split()[0] == "A" and "test_lexer.py" in one.plain and "✗ 1 failed" in one.plain
-    assert other.plain.split()[0] == "B" and "read  src/lexer.py:40-80" in other.plain and "ended at 26" in other.plain
+    assert other.plain.split()[0] == "B" and "read  src/lexer.py:40-80" in other.plain and "over at 26" in other.plain
 
 
 def test_a_cycle_of_nine_has_nine_members_and_its_relapse_stands_with_it() -> None:
@@ -54,7 +54,7 @@ def test_a_cycle_of_nine_has_nine_members_and_its_relapse_stands_with_it() -> No
     assert [line.split()[:4] for line in top[2:]] == [
         ["ABCDEFGHI"[place], str(place + 1), str(place + 10), str(place + 19)] for place in range(9)
     ]
-    assert "it turns still" in top[-1] and text(lines).count("it turns still") == 1
+    assert "until the end" in top[-1] and text(lines).count("until the end") == 1
     marks = [line.plain for line in lines if "↻ I" in line.plain]
     assert len(marks) == 3
 
@@ -72,10 +72,15 @@ def test_many_findings_about_one_call_are_told_by_their_ends() -> None:
     assert rows[3].split()[0] == "A" and "1 to 30" in rows[3]
 
 
-def test_a_cycle_that_has_not_been_broken_turns_still() -> None:
-    run = story()
+@pytest.mark.parametrize(
+    ("status", "words"), [("live", "still turning"), ("ended", "until the end"), ("stale", "until the last step")]
+)
+def test_a_cycle_that_has_not_been_broken_turns_as_long_as_its_run(status: RunStatus, words: str) -> None:
+    """You should see it turn in a run that goes on, and in one that is over how far it went."""
+    run = replace(story(), status=status)
     run = replace(run, cycles=(replace(run.cycles[0], ended_at=None),))
-    assert "it turns still" in text(shown(run)[1])
+    told = text(shown(run)[1])
+    assert words in told and ("turning" in told) is (status == "live")
 
 
 def test_waiting_is_told_apart_with_its_cost() -> None:

@@ -70,14 +70,19 @@ def test_a_boundary_says_what_survived_by_kind_what_was_lost_and_what_changed() 
     assert "8814 → 8841" in whole
 
 
-def test_enter_lists_what_a_boundary_took_and_enter_again_goes_there() -> None:
-    pane, lines = shown(story())
-    target = row_with(lines, "compacted").target
-    assert isinstance(target, BoundaryTarget)
-    before = pane.line_count(150)
-    assert pane.open_target(target) and pane.line_count(150) == before + 30
-    assert not pane.open_target(target) and isinstance(target, ToStep) and target.n == 16
-    assert pane.back() and pane.line_count(150) == before
+@pytest.mark.parametrize("width", [80, 120, 150])
+def test_enter_lists_what_a_boundary_took_and_folds_it_again(width: int) -> None:
+    pane, lines = shown(story(), width)
+    row = row_with(lines, "compacted")
+    assert isinstance(row.target, BoundaryTarget) and "Enter opens" in text(lines)
+    pane.selected = lines.index(row) - 1
+    before = pane.line_count(width)
+    assert pane.open_target(row.target) and pane.line_count(width) == before + 30
+    assert "Enter folds" in text(pane_lines(pane, width))
+    piece = pane.line(pane.line_count(width) - 1, width)
+    assert isinstance(piece.target, ToStep) and piece.target.n == 16 and not pane.open_target(piece.target)
+    assert pane.open_target(row.target) and pane.line_count(width) == before
+    assert pane.open_target(row.target) and pane.back() and pane.line_count(width) == before
 
 
 def test_an_opaque_summary_says_that_it_cannot_be_checked() -> None:
@@ -140,7 +145,7 @@ def test_a_window_that_slides_is_one_row_that_enter_opens_and_closes(width: int,
     pane, lines = shown(sliding_run(240, since=12), width)
     assert len(lines) == 1 + rows
     assert lines[1].plain.startswith(" · trimmed ?  steps 12-240: 458 pieces, 2 a step")
-    assert "nobody recorded it; Enter shows each" in text(lines)
+    assert "nobody recorded it; Enter opens" in text(lines)
     pane.selected = 0
     assert isinstance(lines[1].target, FoldTarget) and pane.open_target(lines[1].target)
     opened = pane_lines(pane, width)

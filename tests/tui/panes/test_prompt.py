@@ -125,8 +125,8 @@ def test_the_goal_stands_whole_at_the_foot_with_what_the_model_then_did_under_it
     run = story()
     foot = foot_lines(sheet_of(run, 30, context_of(run)), 60)
     assert set(foot[0].plain.strip()) == {"╌"}
-    wrapped = " ".join(line.plain[20:].replace("✓ last", "").strip() for line in foot[1:-1])
-    assert wrapped == GOAL and foot[1].plain.rstrip().endswith("✓ last")
+    wrapped = " ".join(line.plain[20:].replace("✓ at end", "").strip() for line in foot[1:-1])
+    assert wrapped == GOAL and foot[1].plain.rstrip().endswith("✓ at end")
     assert "replay_order" in foot[-1].plain and "✗ missing field" in foot[-1].plain
     now = foot_lines(sheet_of(run, 31, context_of(run)), 60)
     assert now[-1].plain.strip() == "→ not called yet: the next call sees this"

@@ -70,3 +70,11 @@ def test_the_prompt_says_what_its_segments_sum_to_beside_what_was_reported() -> 
     assert "counted" in said and said.endswith(" reported")
     _, right = Sheet(story(), story().main.steps[29], context_of(story(), 80), Opening()).heading()
     assert "counted" not in "".join(span.text for span in right)
+
+
+def test_i_says_from_what_a_prompt_that_was_not_reported_is_estimated() -> None:
+    run = reported(story(), 2, upto=29)
+    pane, _ = shown(run)
+    pane.selected = 29
+    size = run.main.steps[29].tokens.prompt
+    assert any(row.startswith(f"{size:,} counted, times 2.00: step 29 was reported ") for row in pane.explain())

@@ -11,6 +11,7 @@ from agentmem.model import Lifeline
 from ...context import View
 from ...safe import text
 from ...widgets.line import Line, Span, fit
+from ...widgets.panes.lifelines import numbers
 from ...widgets.rows import Band
 from ...widgets.strip import lifeline_line
 from ...widgets.timeline import view_axis
@@ -32,12 +33,12 @@ def sentence(lifeline: Lifeline) -> str:
         kept = [f"{of} {a}" if a == b else f"{of} {a}-{b}" for of, a, b in lifeline.held[-3:]]
         parts.append(f"held in {', '.join(kept)}")
     if lifeline.alarms and lifeline.levels[-1:] not in "·▲✗":
-        parts.append("left unrecorded at " + ", ".join(map(str, lifeline.alarms[:3])))
+        parts.append("left unrecorded at " + numbers(lifeline.alarms))
     parts += [f"lost as {of} at {at}" for of, at in lifeline.lost_as[:2]]
     if lifeline.needed:
-        parts.append("needed at " + ", ".join(map(str, lifeline.needed[:3])))
+        parts.append("needed at " + numbers(lifeline.needed))
     if lifeline.said:
-        parts.append("said by the model, not in the prompt, at " + ", ".join(map(str, lifeline.said[:3])))
+        parts.append("said by the model, not in the prompt, at " + numbers(lifeline.said))
     parts += [f"{form} since {at}?" for at, form in lifeline.changed[:2]]
     return ", ".join(parts)
 

@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 
 from agentmem.inspect.telling.circles import together
-from agentmem.inspect.telling.pulse import age
+from agentmem.inspect.telling.pulse import age, trouble
 from agentmem.model import Run, RunInfo
 
 from ...follow import run_name
@@ -19,8 +19,14 @@ from ...widgets.line import Line, Span, fit
 from ...widgets.rows import Rows
 from .sheet import Sheet, Title
 
-_STATUS = {"live": ("●", "text-primary"), "ended": ("■", "label"), "stale": ("!", "text-warning"),
-           "unknown": ("?", "label")}  # fmt: skip
+STATUS = {
+    "live": ("●", "text-primary", "live"),
+    "ended": ("■", "label", "ended"),
+    "stale": ("◦", "label", "stale: neither ended nor written to for a while"),
+    "unknown": ("?", "label", "cannot tell whether it ended"),
+    "trouble": ("!", "text-warning", "not a run, or damaged"),
+}
+"""By status of a run (`trouble`: whatever its status): mark, role, what it means."""
 
 
 class RunRows(Rows):
@@ -98,9 +104,9 @@ class RunRows(Rows):
             return Line((Span(f"   No run holds {text(self.typed)}." if self._infos else "   No runs.", "label"),))
         info = self._shown[index]
         name, model = _cells(width)
-        glyph, role = _STATUS[info.status]
+        glyph, role, _ = STATUS["trouble" if info.problem or info.damage else info.status]
         used = 3 + name + 1 + AGENT + 1 + (model + 1 if model else 0) + 6 + 7 + 2 + ALARMS + 7 + 2
-        about = text(f"not a run: {info.problem}") if info.problem else text(info.damage or info.goal or info.path)
+        about = text(trouble(info) or info.goal or info.path)
         agent = text(info.agent or info.format)
         spans = [
             Span(" "), Span(f"{glyph} ", role), Span(fit(text(info.id), name), bold=run_name(info) == self._current),

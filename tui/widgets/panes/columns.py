@@ -98,7 +98,8 @@ def wrap_words(text: str, width: int, limit: int | None = None) -> list[str]:
         line = ""
     if limit is not None and (len(rows) > limit or line):
         rows = rows[:limit]
-        rows[-1] = fit(rows[-1], width - 1).rstrip() + "…" if cell_len(rows[-1]) >= width else rows[-1] + "…"
+        whole = cell_len(rows[-1]) < width
+        rows[-1] = (rows[-1] if whole else set_cell_size(rows[-1], max(0, width - 1)).rstrip()) + "…"
     return rows
 
 

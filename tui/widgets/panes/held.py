@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from agentmem.model import Drop, Field, Step
 
 from ...index import LaneIndex
+from ..line import called
 
 GOAL = ("goal", "task")
 COUNTERS = ("step", "attempts", "budget_steps", "spent_usd", "budget_spend_usd")
@@ -29,7 +30,7 @@ class Item:
 
     @property
     def label(self) -> str:
-        return self.held.name.removeprefix("facts.")
+        return called(self.held.name)
 
 
 @dataclass(slots=True)

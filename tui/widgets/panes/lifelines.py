@@ -12,9 +12,9 @@ from agentmem.model import Cursor, Drop, Field, Lifeline, Run, Step
 
 from ...context import Context
 from ...index import LaneIndex
-from ...messages import ToStep
+from ...messages import Grown, ToStep
 from ..bars import Axis, axis_for, lifeline_spans
-from ..line import Line, Span, thousands
+from ..line import Line, Span, called, fit, thousands
 from ..rows import Pane
 from .columns import blank, clean, column, row, said, step_at
 from .held import COUNTERS, GOAL
@@ -26,6 +26,8 @@ LEGEND: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 MANY = 2_000
 """Steps from which a walk through all of them would be felt at a key."""
+VALUE, LEAST = 80, 8
+"""Cells that a value takes in the details, with its `=`: at most; at least, else it is left out."""
 FOOT_FROM = 7
 """Rows of the pane below which details and legend are left out."""
 
@@ -41,7 +43,7 @@ def lifelines_of(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
 
 
 def lifeline_row(lifeline: Lifeline, axis: Axis, width: int, cursor: int | None, target: object, pinned: bool) -> Line:
-    name = lifeline.name.removeprefix("facts.")
+    name = called(lifeline.name)
     shown = f'pin "{name}"' if pinned else "GOAL" if name in ("goal", "task") else name
     label = column(shown, axis.gutter - 2) + " "
     role = "text-error" if lifeline.alarms else "text-primary" if pinned else "foreground"
@@ -56,33 +58,57 @@ def ranges(present: Sequence[tuple[int, int]], most: int = 3) -> str:
     return ", ".join(shown[:most]) + more
 
 
-def details(lifeline: Lifeline, held: Field | None, drops: Sequence[Drop]) -> tuple[Span, ...]:
-    """One line about a lifeline: value, tokens, verifier, where it stood, what happened."""
-    name = lifeline.name.removeprefix("facts.")
-    spans = [Span(clean(name, 60), bold=True)]
+def numbers(steps: Sequence[int], most: int = 3) -> str:
+    """`4, 7, 9 and 2 more`."""
+    more = f" and {len(steps) - most} more" if len(steps) > most else ""
+    return ", ".join(map(str, steps[:most])) + more
+
+
+def details(
+    lifeline: Lifeline, held: Field | None, drops: Sequence[Drop], width: int | None = None
+) -> tuple[Span, ...]:  # fmt: skip
+    """One line about a lifeline: value, tokens, verifier, where it stood, what happened. In `width` cells the value
+    gives way first, then the tokens and the verifier: where it stood is what one looks for."""
     lost = next((drop for drop in reversed(drops) if drop.name == lifeline.name), None)
     value = held.value if held is not None else lost.text if lost is not None else None
-    if value is not None:
-        spans.append(Span(f" = {clean(value, 40)[:40]}"))
+    name = Span(clean(called(lifeline.name), 60), bold=True)
+    about, stood = _about(held, lost), _stood(lifeline, lost)
+    if width is None:
+        return (name, *((Span(f" = {clean(value, VALUE)}"),) if value is not None else ()), *about, *stood)
+    room = width - sum(cell_len(span.text) for span in (name, *about, *stood))
+    while about and room < (0 if value is None else LEAST):
+        room += cell_len(about.pop().text)
+    if value is None or room < LEAST:
+        return (name, *about, *stood)
+    return (name, Span(fit(f" = {clean(value, room)}", min(room, VALUE)).rstrip()), *about, *stood)
+
+
+def _about(held: Field | None, lost: Drop | None) -> list[Span]:
+    spans: list[Span] = []
     tokens = held.tokens if held is not None else lost.tokens if lost is not None else None
     if tokens is not None:
         spans.append(Span(f"   {thousands(tokens)} tokens", "label"))
     if held is not None and held.verified_by is not None:
         at = "" if held.verified_at is None else f" @{held.verified_at}"
         spans.append(Span(f"   verified by {clean(held.verified_by, 30)}{at}", "label"))
+    return spans
+
+
+def _stood(lifeline: Lifeline, lost: Drop | None) -> list[Span]:
+    spans: list[Span] = []
     if lifeline.present:
         spans.append(Span(f"   in the prompt {ranges(lifeline.present)}", "label"))
     else:
         spans.append(Span("   in no prompt", "label"))
     if lifeline.alarms:
-        spans.append(Span(f"   ▲ silent at {', '.join(map(str, lifeline.alarms[:3]))}", "text-error", True))
+        spans.append(Span(f"   ▲ silent at {numbers(lifeline.alarms)}", "text-error", True))
     if lifeline.needed:
         tool = "" if lost is None or not lost.missed_by else f" by {clean(lost.missed_by[0].tool, 30)}"
-        spans.append(Span(f"   ✗ needed at {', '.join(map(str, lifeline.needed[:3]))}{tool}", "text-error"))
+        spans.append(Span(f"   ✗ needed at {numbers(lifeline.needed)}{tool}", "text-error"))
     if lifeline.said:
-        at = ", ".join(map(str, lifeline.said[:3]))
+        at = numbers(lifeline.said)
         spans.append(Span(f"   said by the model at {at}, not in the prompt", "label"))
-    return tuple(spans)
+    return spans
 
 
 def legend(width: int) -> list[Line]:
@@ -155,6 +181,7 @@ class LifelinesPane(Pane):
         self._walking = False
         self._of, self._lines = message.of, message.lines
         self.changed()
+        self.post_message(Grown())
 
     def _index(self) -> LaneIndex | None:
         return None if self._bound is None else self._bound[2].index.lanes.get(self._bound[1][0])
@@ -181,19 +208,24 @@ class LifelinesPane(Pane):
             return said("Looking through the steps …", width)
         return said("No state in this run. Press / and p to follow a text.", width)
 
+    def wanted(self, width: int) -> int:
+        """With details and legend, for which there may be no room as it stands."""
+        count = self.line_count(width)
+        return count + 2 + len(legend(width)) if self._all() else count
+
     def foot(self, width: int) -> tuple[Line, ...]:
         lines = self._all()
         if not lines or self.size.height < FOOT_FROM or self._bound is None:
             return ()
         chosen = lines[self.selected][0] if self.selected is not None and self.selected < len(lines) else lines[0][0]
         index = self._index()
-        return (blank(width), row((Span(" "), *self._details(chosen, index)), width), *legend(width))
+        return (blank(width), row((Span(" "), *self._details(chosen, index, width - 2)), width), *legend(width))
 
-    def _details(self, lifeline: Lifeline, index: LaneIndex | None) -> tuple[Span, ...]:
+    def _details(self, lifeline: Lifeline, index: LaneIndex | None, width: int | None = None) -> tuple[Span, ...]:
         assert self._bound is not None
         step = self._last_with(lifeline, index)
         held = next((one for one in step.fields if one.name == lifeline.name), None) if step is not None else None
-        return details(lifeline, held, index.alarms if index is not None else ())
+        return details(lifeline, held, index.alarms if index is not None else (), width)
 
     def _last_with(self, lifeline: Lifeline, index: LaneIndex | None) -> Step | None:
         if index is None or self._bound is None:

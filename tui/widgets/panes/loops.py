@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agentmem.inspect.telling.circles import IN_TURN, letter, together, told, turns
+from agentmem.inspect.telling.circles import IN_TURN, ending, letter, together, told, turns
 from agentmem.inspect.telling.explain import explain_attempt, explain_cycle, explain_waiting
 from agentmem.model import Attempt, Cursor, Cycle, Run, Waiting
 
@@ -81,11 +81,12 @@ def head_line(width: int) -> Line:
                       Span("outcome", label), "×", "tokens", Span("why", label))  # fmt: skip
 
 
-def cycle_lines(alike: Sequence[Cycle], index: LaneIndex, width: int) -> list[tuple[Line, Cycle]]:
+def cycle_lines(alike: Sequence[Cycle], index: LaneIndex, width: int, run: Run) -> list[tuple[Line, Cycle]]:
     """Findings about the same calls, newest first, then their members by letter; with each line what it tells of."""
     newest = alike[-1]
+    ended = ending(run, newest)
     single, between = told(alike)
-    lines = [(_cycle_line(cycle, index, width), cycle) for cycle in reversed(single)]
+    lines = [(_cycle_line(cycle, index, width, ending(run, cycle)), cycle) for cycle in reversed(single)]
     if between:
         steps = tuple(step for cycle in between for step in cycle.steps)
         shown = f"and {len(between)} more between them about the same"
@@ -99,25 +100,23 @@ def cycle_lines(alike: Sequence[Cycle], index: LaneIndex, width: int) -> list[tu
     for cycle in alike:
         for turn in turns(cycle, index.lane.steps, index.n_of):
             members.setdefault(turn.place, {})[turn.number] = turn.attempt
-    ending = "it turns still" if newest.ended_at is None else f"ended at {newest.ended_at}"
     for place, made in sorted(members.items()):
-        last = ending if place == max(members) else ""
+        last = ended if place == max(members) else ""
         lines.append((_member_line(newest, place, made, last, index, width), newest))
     return lines
 
 
-def _cycle_line(cycle: Cycle, index: LaneIndex, width: int) -> Line:
+def _cycle_line(cycle: Cycle, index: LaneIndex, width: int, ended: str) -> Line:
     period = max(1, cycle.period)
     letters = " ".join(letter(place % period) for place in range(min(len(cycle.steps), 12)))
     if len(cycle.steps) > 12:
         letters += " …"
-    over = cycle.ended_at is not None
     shown = f"period {cycle.period}   {letters}" if cycle.kind in IN_TURN else clean(
         cycle.detail or ", ".join(cycle.tools), 60
     )  # fmt: skip
     detail = clean(cycle.detail, 60) or ("the same results each time" if cycle.kind in ("cycle", "repeat") else "")
     if not columns(width).why:
-        detail = f"named at {cycle.warned_at}" + (f", over at {cycle.ended_at}" if over else "")
+        detail = f"named at {cycle.warned_at}, {ended}"
     return table_line(
         width, ("↻", "text-warning"), Span(cycle.kind, "text-warning", True),
         Span(spans_of_steps(cycle.steps), bold=True), Span(shown, bold=True), Span(detail, "text-warning"),
@@ -127,7 +126,7 @@ def _cycle_line(cycle: Cycle, index: LaneIndex, width: int) -> Line:
 
 
 def _member_line(
-    cycle: Cycle, place: int, made: Mapping[int, Attempt | None], ending: str, index: LaneIndex, width: int
+    cycle: Cycle, place: int, made: Mapping[int, Attempt | None], ended: str, index: LaneIndex, width: int
 ) -> Line:
     """`made`: number of the step -> its attempt."""
     numbers = tuple(sorted(made))
@@ -140,7 +139,7 @@ def _member_line(
     return table_line(
         width, ("", "label"), Span(f"{letter(place):>{shape.kind - 2}}", "text-warning", True),
         Span(spans_of_steps(numbers)), Span(call), _outcome(newest, shape.outcome), str(len(numbers)),
-        thousands(sum(tokens)) if tokens else "", Span(ending, "label"), fill="warning-muted",
+        thousands(sum(tokens)) if tokens else "", Span(ended, "label"), fill="warning-muted",
         target=_step_target(cycle.lane, numbers[-1], index),
     )  # fmt: skip
 
@@ -203,6 +202,13 @@ def _why(counted: Counted, index: LaneIndex, marked: Marked, wide: bool) -> Span
     return Span("", "label")
 
 
+def _lanes_of(run: Run) -> str:
+    """The lane where something goes in circles, or how many there are."""
+    ids = list(dict.fromkeys(cycle.lane for cycle in run.cycles))
+    lane = run.lane(ids[0])
+    return f"lane {clean(lane.name or lane.id, 24)}" if len(ids) == 1 else f"{len(ids)} other lanes"
+
+
 class LoopsPane(Pane):
     ident: ClassVar[str] = "loops"
     title: ClassVar[str] = "loops"
@@ -238,11 +244,14 @@ class LoopsPane(Pane):
         if not run.results_known:
             top += [(line, None) for line in said("Cannot tell loops: this file keeps no results of calls.", width)]
         for alike in reversed(together(cycles)):
-            top += cycle_lines(alike, index, width)
+            top += cycle_lines(alike, index, width, run)
         for waiting in reversed([one for one in run.waiting if one.lane == cursor[0]]):
             top.append((waiting_line(waiting, index, width), waiting))
         if run.results_known and not cycles:
             words = f"No repeats in {count(len(self._table), 'attempt')}."
+            if run.cycles:
+                others = count(len(together(run.cycles)), "cycle")
+                words = f"{words[:-1]} of this lane; {others} in {_lanes_of(run)}: c leads there."
             top = [(line, None) for line in said(words, width)] + top
         if len(self._table):
             top += [(blank(width), None), (row((Span(" attempts, newest first", "label"),), width), None)]

@@ -118,12 +118,6 @@ def unfolded(rows: Sequence[Loss], opened: Container[object]) -> tuple[Loss, ...
     return tuple(shown)
 
 
-def boundary_word(boundary: Boundary) -> str:
-    words = {"compaction": "compacted", "condensation": "condensed", "trim": "trimmed", "prune": "pruned",
-             "rewind": "rewound", "rewrite": "rewritten"}  # fmt: skip
-    return words.get(boundary.kind, boundary.kind)
-
-
 def nothing_known(run: Run, index: LaneIndex) -> str:
     """What an empty pane says, as `agentmem drops` does."""
     said = nothing_lost(run, (index.lane,))

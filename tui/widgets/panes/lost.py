@@ -166,18 +166,31 @@ class LostPane(Pane):
         return tuple(spans)
 
     def open_target(self, target: object) -> bool:
-        if isinstance(target, FoldTarget):
-            loss = self._selected_loss()
-            if loss is None or loss.fold is None or self._bound is None:
-                return False
-            self._bound[2].opened.symmetric_difference_update({loss.fold.ident})
-        elif isinstance(target, BoundaryTarget) and (target.lane, target.n) not in self._opened:
-            self._opened.add((target.lane, target.n))
-        else:
+        loss = self._selected_loss() if isinstance(target, FoldTarget | BoundaryTarget) else None
+        if loss is None or self._bound is None or (loss.sort == "boundary" and not loss.pieces):
             return False
+        if loss.fold is not None:
+            self._bound[2].opened.symmetric_difference_update({loss.fold.ident})
+        else:
+            self._opened.symmetric_difference_update({(loss.lane, loss.n)})
         self._made_for = None
-        self.changed()
+        self._make(self.size.width)
+        self._show_opened(loss)
         return True
+
+    def _show_opened(self, loss: Loss) -> None:
+        """Put the cursor on the row, and bring what it holds into view if it is open."""
+        place = next(at for at, one in enumerate(self._losses) if one is loss)
+        start = self._starts[place]
+        if not self._is_open(loss):
+            self.changed(selected=start)
+            return
+        alone = height(loss, self._bound[2].width if self._bound else 0, self.size.width)
+        behind = place + 1
+        while loss.fold is not None and behind < len(self._losses) and self._losses[behind].fold is loss.fold:
+            behind += 1
+        end = self._starts[behind] if behind < len(self._starts) else self._count
+        self.unfold(start, start + alone, end)
 
     def back(self) -> bool:
         """Esc: close what is open; the cursor goes to the row that it was part of."""

@@ -6,17 +6,19 @@ Below 110 columns the last two are the second line of the row.
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from agentmem.inspect.telling.fold import Fold
 from agentmem.inspect.telling.lost_block import statement
-from agentmem.inspect.telling.marks import BOUNDARY, drop_mark
+from agentmem.inspect.telling.marks import BOUNDARY, boundary_word, drop_mark
 from agentmem.model import Drop
 
 from ...index import GLYPHS
 from ...messages import ToStep
-from ..line import Line, Span, fit, thousands
+from ..line import Line, Span, called, fit, thousands
 from .calls import head_text
 from .columns import clean, column, count, row, squeezed
-from .losses import Loss, boundary_word
+from .losses import Loss
 from .survived import INDENT, survival_lines, under
 
 GLYPH, CAUSE, TOKENS, AT, LAST, BACK = 3, 11, 8, 6, 9, 12
@@ -112,7 +114,7 @@ def _fold_lines(loss: Loss, fold: Fold, terminal: int, width: int, opened: bool)
     text = f"{fold.where}: {fold.what}"
     if len(text) > what:
         text = f"{fold.where}: {fold.what.rpartition(', ')[0] or fold.what}"
-    record = f"{clean(_record(fold.last), width)}; Enter {'folds it' if opened else 'shows each'}"
+    record = clean(_record(fold.last), width)
     back = f"{fold.returned:,} of {fold.count:,}" if fold.returned else "no"
     target = FoldTarget(loss.lane, loss.n)
     spans = [
@@ -121,11 +123,20 @@ def _fold_lines(loss: Loss, fold: Fold, terminal: int, width: int, opened: bool)
         Span(fit(str(fold.last.last_step), LAST, right=True)),
     ]  # fmt: skip
     if wide:
-        spans += [Span("   "), Span(fit(back, BACK), "label"), Span(record.removeprefix("; "), "label")]
+        room = width - sum(cell_len(span.text) for span in spans) - 3 - BACK
+        spans += [Span("   "), Span(fit(back, BACK), "label"), Span(_and_key(record, opened, room), "label")]
         return [row(spans, width, target=target)]
     came = f"; {back} came back" if fold.returned else ""
-    said_under = f"{record}{came}".removeprefix("; ")
+    said_under = _and_key(record, opened, width - INDENT - 2 - len(came)) + came
     return [row(spans, width, target=target), under((Span(said_under, "label"),), width)]
+
+
+def _and_key(record: str, opened: bool, room: int) -> str:
+    """What is on record, and what Enter does with the row, which is never what is cut."""
+    key = "Enter folds" if opened else "Enter opens"
+    if not record:
+        return key
+    return f"{record}; {key}" if cell_len(record) + 2 + len(key) <= room else f"{key}; {record}"
 
 
 def _cause(drop: Drop) -> str:
@@ -137,6 +148,8 @@ def _what(drop: Drop) -> str:
         if drop.count == 1:
             return f"{drop.name}: {drop.head}"
         return drop.name if drop.name.startswith(str(drop.count)) else f"{drop.name} ({drop.count})"
+    if called(drop.name) != drop.name.removeprefix("facts."):
+        return called(drop.name) + (f" = {drop.text}" if drop.text is not None else "")
     return statement(drop)
 
 
@@ -180,11 +193,15 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
         Span(fit("" if grew else thousands(tokens), TOKENS, right=True)), Span(fit(str(loss.step), AT, right=True)),
         Span(fit("" if last is None else str(last), LAST, right=True)),
     ]  # fmt: skip
+    record = clean(record, width)
+    if pieces:
+        record = _and_key(record, opened, width - (sum(cell_len(span.text) for span in spans) + 3 + BACK if wide
+                                                   else INDENT + 2))  # fmt: skip
     if wide:
-        spans += [Span("   "), Span(fit(back, BACK), "label"), Span(clean(record, width), "label")]
+        spans += [Span("   "), Span(fit(back, BACK), "label"), Span(record, "label")]
     lines = [row(spans, width, target=BoundaryTarget(loss.lane, loss.n))]
     if not wide and record:
-        lines.append(under((Span(clean(record, width), "label"),), width))
+        lines.append(under((Span(record, "label"),), width))
     if boundary.opaque:
         lines.append(under((Span("cannot be checked: the summary is encrypted or missing", "text-warning"),), width))
     if loss.survival is not None:
@@ -196,14 +213,14 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
             mark, mark_role = GLYPHS[drop_mark(drop)]
             spans = [Span(" " * INDENT), Span(f"{mark} ", mark_role),
                      Span(fit(shown, max(8, width - INDENT - 14)), "label"), Span(tail, "label")]  # fmt: skip
-            lines.append(row(spans, width, target=BoundaryTarget(loss.lane, loss.n)))
+            lines.append(row(spans, width, target=ToStep(loss.lane, loss.n)))
         if len(pieces) > LISTED:
             lines.append(under((Span(f"and {len(pieces) - LISTED:,} more", "label"),), width))
     return lines
 
 
 class BoundaryTarget(ToStep):
-    """Enter lists what the boundary took, again goes there."""
+    """Enter lists what the boundary took, or folds it again."""
 
 
 class FoldTarget(ToStep):

@@ -15,7 +15,7 @@ from agentmem.model import Cursor, Drop, Field, Run, Step
 from ...context import Context
 from ...messages import ToStep
 from ..bars import bar
-from ..line import Line, Span, fit, thousands
+from ..line import Line, Span, called, fit, thousands
 from ..rows import Pane
 from .columns import clean, column, count, row, said, step_at, wrap_words
 from .held import Held, Item, held_at, number
@@ -77,8 +77,8 @@ def about(run: Run, step: Step, held: Held, width: int) -> list[Row]:
     if held.failure is not None and held.failure.held.value not in ("", "null"):
         note = "   new" if held.failure.new or held.failure.was is not None else ""
         value = clean(held.failure.held.value, room - len(note))
-        rows += _section("failure", [(Span(fit(value, room - len(note)).rstrip(), "text-error"), Span(note, "label"))],
-                         width, held.failure)  # fmt: skip
+        spans = (Span(fit(value, room - len(note)).rstrip(), "text-error"), Span(note, "label"))
+        rows += _section(held.failure.label, [spans], width, held.failure)
     budgets = [
         _budget("steps", "attempts", "budget_steps", held, ""),
         _budget("spend", "spent_usd", "budget_spend_usd", held, "$"),
@@ -201,7 +201,7 @@ def _gone(drop: Drop, cells: tuple[int, int, int, int], width: int) -> Row:
     text = column(drop.text if drop.text is not None else drop.head, value)
     spans = (
         Span(f" {drop_glyph(drop)} ", role),
-        Span(column(drop.name.removeprefix("facts."), name - 1) + " ", role, True),
+        Span(column(called(drop.name), name - 1) + " ", role, True),
         Span(text.rstrip(), role, strike=True), Span(" " * (len(text) - len(text.rstrip()))),
         Span(fit(thousands(drop.tokens), tokens, right=True), role), Span("  "),
         Span(fit(note, by), role, drop.alarming),
@@ -251,6 +251,19 @@ class StatePane(Pane):
 
     def line_count(self, width: int) -> int:
         return len(self._make(width))
+
+    def wanted(self, width: int) -> int:
+        """At this step or at the newest one, so that there is room when the reader goes on."""
+        here = self.line_count(width)
+        if self._bound is None:
+            return here
+        run, _, context = self._bound
+        index = context.index.lanes.get(self._cursor[0])
+        if index is None or not index.steps:
+            return here
+        newest = index.steps[-1]
+        parent = step_at(run, *newest.parent) if newest.parent is not None else None
+        return max(here, len(state_rows(run, newest, held_at(newest, parent, index), width)))
 
     def line(self, index: int, width: int) -> Line:
         return self._make(width)[index][0]

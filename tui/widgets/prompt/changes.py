@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agentmem.inspect.difference import Change, Difference, difference
+from agentmem.inspect.telling.marks import CHANGED, DROPPED, GLYPHS, SILENT
 from agentmem.model import Drop, Prompt, Segment, Step
 
 from ..line import Span, thousands
@@ -30,10 +31,10 @@ class View:
         """`▲1 +2 ~1 +1.7k tokens`; a zero is not drawn."""
         spans: list[Span] = []
         parts = (
-            ("▲", self.alarms, "text-error"),
+            (GLYPHS[SILENT], self.alarms, "text-error"),
             ("+", len(self.difference.of("added")), "text-state"),
-            ("−", len(self.difference.of("gone")), "text-warning"),
-            ("~", len(self.difference.of("shortened", "changed")), "text-warning"),
+            (GLYPHS[DROPPED], len(self.difference.of("gone")), "text-warning"),
+            (GLYPHS[CHANGED], len(self.difference.of("shortened", "changed")), "text-warning"),
         )
         for glyph, number, role in parts:
             if number:
@@ -111,7 +112,7 @@ def _gone_rows(was: Segment, drop: Drop | None) -> list[Row]:
 def _gone_entry(text: str, tokens: int | None, drop: Drop | None, was: Segment | None = None) -> Entry:
     note = drop.cause if drop is not None else ""
     kind = was.kind if was is not None else drop.kind if drop is not None else "other"
-    return Entry("was", was, drop, glyph="−", word=kind, text=text, tokens=tokens, note=note)
+    return Entry("was", was, drop, glyph=GLYPHS[DROPPED], word=kind, text=text, tokens=tokens, note=note)
 
 
 def _came_rows(change: Change, text_of: TextOf) -> list[Row]:
@@ -120,7 +121,7 @@ def _came_rows(change: Change, text_of: TextOf) -> list[Row]:
     if was is None:
         return [Entry("piece", now, glyph="+", preview=True)]
     rows: list[Row] = [
-        Entry("piece", now, glyph="~"),
+        Entry("piece", now, glyph=GLYPHS[CHANGED]),
         Entry("was", was, text=was.head or "", tokens=was.tokens, note="before"),
     ]
     if change.sort == "shortened":

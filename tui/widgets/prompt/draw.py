@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from agentmem.inspect.telling.marks import ERROR, GOALS, SILENT
+from agentmem.inspect.telling.marks import GLYPHS as MARKS
 from agentmem.model import Attempt, Drop, Field, Segment, Step
 
+from ...index import GLYPHS
 from ...messages import ToStep
 from ..line import Line, Span, fit, thousands
 from ..panes.calls import call_text, head_text
@@ -22,8 +25,7 @@ from .plan import Entry
 KIND, TOKENS = 9, 6
 TEXT_AT = 3 + KIND + TOKENS + 2
 GOAL_ROWS = 3
-_GLYPH_ROLES = {"▲": "text-error", "✗": "text-error", "+": "text-state", "−": "text-warning", "~": "text-warning",
-                "▼": "text-primary"}  # fmt: skip
+_GLYPH_ROLES = {"+": "text-state", **dict(GLYPHS.values())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def segment_line(segment: Segment, width: int, note: tuple[str, str] = ("", "lab
     role = "label" if unknown or opened is not None else "text-error" if failed else "foreground"
     return piece_line(
         width, word, thousands(segment.tokens), opened if opened is not None else text,
-        edge="state" if state else "trace", glyph=glyph or ("✗" if failed else ""),
+        edge="state" if state else "trace", glyph=glyph or (MARKS[ERROR] if failed else ""),
         word_role="text-error" if failed else "text-state" if state else text_role(segment.kind), role=role,
         note=note[0], note_role=note[1], target=PieceTarget(segment.id),
     )  # fmt: skip
@@ -94,8 +96,9 @@ def ghost_line(entry: Entry, width: int) -> Line:
     drop = entry.drop
     assert drop is not None
     return piece_line(
-        width, word_of(drop.kind), thousands(drop.tokens), ghost_text(drop, width), glyph="▲", word_role="text-error",
-        role="text-error", note=entry.note, note_role="text-error", fill="error-muted", bold=True, strike=True,
+        width, word_of(drop.kind), thousands(drop.tokens), ghost_text(drop, width), glyph=MARKS[SILENT],
+        word_role="text-error", role="text-error",
+        note=entry.note, note_role="text-error", fill="error-muted", bold=True, strike=True,
         target=ToStep(drop.lane, drop.n), alarm=True,
     )  # fmt: skip
 
@@ -185,28 +188,23 @@ def goal_lines(
 
 def goal_rows(goal: str, flex: int, noted: int) -> list[str]:
     """The goal in at most three rows of `flex` cells; the first leaves room for its note."""
-    first = wrap_words(goal, max(8, flex - noted), limit=1)[0]
-    if not first.endswith("…"):
-        return [first]
-    head = first[:-1].rstrip()
-    return [head, *wrap_words(goal[len(head) :].lstrip(), flex, limit=GOAL_ROWS - 1)]
+    head, *rest = wrap_words(goal, max(8, flex - noted))
+    return [head, *wrap_words(goal[len(head) :].lstrip(), flex, limit=GOAL_ROWS - 1)] if rest else [head]
 
 
 def goal_note(step: Step, since: int | None = None) -> tuple[str, str]:
     """State of the goal in a few words, and their role."""
     after = step.tokens_after_goal
     behind = "" if not after else f", {thousands(after)} after it"
-    if step.goal == "last":
-        return "✓ last", "text-state"
-    if step.goal == "present":
-        return f"✓ present{behind}", "text-state"
-    if step.goal == "buried":
-        return f"! buried{behind}", "text-warning"
-    if step.goal == "missing":
-        return (f"✗ missing since {since}" if since is not None else "✗ missing"), "text-error"
-    if step.goal == "changed":
-        return "~ changed", "text-warning"
-    return "? unknown", "label"
+    more, role = {
+        "last": ("", "text-state"),
+        "present": (behind, "text-state"),
+        "buried": (behind, "text-warning"),
+        "missing": ("" if since is None else f" since {since}", "text-error"),
+        "changed": ("", "text-warning"),
+        "unknown": ("", "label"),
+    }[step.goal]
+    return " ".join(GOALS[step.goal]) + more, role
 
 
 def then_line(step: Step, width: int) -> Line:
@@ -232,7 +230,7 @@ def outcome_text(attempt: Attempt, cells: int) -> tuple[str, str, bool]:
     """(words, role, bold) of what came of a call."""
     if attempt.outcome in ("error", "denied"):
         said = squeezed(attempt.error or attempt.result_head or attempt.outcome, cells)
-        return f"✗ {said}", "text-error", True
+        return f"{MARKS[ERROR]} {said}", "text-error", True
     if attempt.outcome == "unknown":
         return "? no result", "label", False
     head = clean(attempt.result_head, cells)

@@ -42,6 +42,13 @@ class PromptPane(Pane):
     def texts_changed(self) -> None:
         self._rebuild()
         self.changed()
+        if self._unfolded is not None and self.sheet is not None:
+            start, width = self._unfolded[0], self.size.width
+            self._sheet(width)
+            one = self.sheet.row_at(start)
+            segment = None if one is None else self.sheet.piece(one[0])
+            if segment is not None and segment.key in self._opening.keys:
+                self.unfold(start, start + 1, start + self.sheet.height_at(start, width))
 
     def _rebuild(self) -> None:
         if self._bound is not None:
@@ -103,9 +110,12 @@ class PromptPane(Pane):
         if sheet is None:
             return False
         if isinstance(target, FoldTarget):
+            at, before = self.selected or 0, self._sheet(self.size.width)
+            rows = 0 if before is None else before.count
             self._opening.unfolded = True
             sheet.again()
-            self.changed("keep")
+            more = self.line_count(self.size.width) - rows
+            self.unfold(at, at, at + more + 1)
             return True
         if isinstance(target, PieceTarget):
             self._toggle(sheet, target.ident)
@@ -121,7 +131,11 @@ class PromptPane(Pane):
         sheet.again()
         width = self.size.width
         self._sheet(width)
-        self.changed("keep", sheet.start_of(ident))
+        start = sheet.start_of(ident)
+        if start is None or segment.key not in self._opening.keys:
+            self.changed("keep", start)
+        else:
+            self.unfold(start, start + 1, start + sheet.height_at(start, width))
 
     def reveal_segment(self, ident: int) -> bool:
         """Put the cursor on a piece, opening the fold if it hides it. False: it does not stand in this view."""

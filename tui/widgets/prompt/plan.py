@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
+from agentmem.inspect.telling.marks import ERROR, GLYPHS, SILENT
 from agentmem.model import Drop, Segment, Step
 
 from ..panes.columns import count
@@ -125,7 +126,7 @@ def parts(step: Step, compact: bool = False) -> list[Row]:
     rows: list[Row] = []
     for word, glyph, segments in (("answered", "→", step.replies), ("came back", "←", step.results)):
         if compact:
-            rows.extend(Entry("piece", one, glyph="✗" if one.kind == "error" else glyph) for one in segments)
+            rows.extend(Entry("piece", one, glyph=GLYPHS[ERROR] if one.kind == "error" else glyph) for one in segments)
             continue
         known = [segment.tokens for segment in segments if segment.tokens is not None]
         note = count(len(segments), "piece") if segments else "nothing"
@@ -141,7 +142,7 @@ def ghost_entry(drop: Drop, step: Step) -> Entry:
         note = "silent: gone here"
     else:
         note = f"silent since {drop.step}"
-    return Entry("ghost", drop=drop, glyph="▲", note=note, tokens=drop.tokens)
+    return Entry("ghost", drop=drop, glyph=GLYPHS[SILENT], note=note, tokens=drop.tokens)
 
 
 def fold(saw: Sequence[Part], seen: Seen, steps: Sequence[Step], room: int,

@@ -116,6 +116,11 @@ class Sheet:
         place = bisect_right(self.starts, index) - 1
         return self.rows[place], index - self.starts[place]
 
+    def height_at(self, index: int, width: int) -> int:
+        """Lines of the row that stands at a line of the sheet."""
+        found = self.row_at(index)
+        return 0 if found is None else self._height(found[0], width)
+
     def start_of(self, ident: int) -> int | None:
         """First line of a piece; None if the fold hides it or it does not stand here."""
         for place, one in enumerate(self.rows):
@@ -211,16 +216,18 @@ class Sheet:
             if self.base is not None and step.tokens.prompt is not None and self.base.tokens.prompt is not None:
                 delta = step.tokens.prompt - self.base.tokens.prompt
             return tuple(left), self.view.counts(delta)
-        reported = step.usage.prompt if step.usage is not None else None
+        reported = step.usage.prompt or None if step.usage is not None else None
         counted = step.tokens.prompt
         total = counted if self.index is None else self.index.size(step.n)
-        sign = approx(self.run, False)
-        size = count(len(self.seen.ids), "segment")
+        sign = approx(self.run)
+        rough = sign if self.index is None else self.index.sign(step.n, self.run.counter)
+        # The words around the fields of a state are segments too, as in the commands, though they have no row.
+        size = count(len(step.prompt), "segment")
         if counted is not None and total != counted:
             # Each segment shows what was counted; together they are not the total that the header shows.
             beside = 100 <= self.context.width < 140
             size = ("" if beside else f"{size}, ") + f"{sign}{thousands(counted)} counted"
-        figure = thousands(reported) if reported is not None else "?" if total is None else sign + thousands(total)
+        figure = thousands(reported) if reported is not None else "?" if total is None else rough + thousands(total)
         word = " tokens" if reported is None else " reported"
         return tuple(left), (Span(f"{size}   ", "label"), Span(figure, bold=True), Span(word, "label"))
 

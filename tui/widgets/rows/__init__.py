@@ -18,6 +18,7 @@ and, where it needs them, overrides
     def foot(self, width) -> tuple[Line, ...]         # stays at the bottom (the goal)
     def selectable(self, index, width) -> bool        # rows where the cursor may stand; default: those with a target
     def heading(self, width) -> tuple[tuple[Span, ...], tuple[Span, ...]]   # left and right of its title row
+    def wanted(self, width) -> int                    # rows for all it shows: a drawer has no more
     def badge(self) -> tuple[Span, ...]               # behind its name on the tab: `▲1`
     def selection_moved(self, index) -> None          # the reader moved the cursor (Steps posts Moved here)
     def open_target(self, target) -> bool             # Enter; True: handled here (fold), False: the screen goes there

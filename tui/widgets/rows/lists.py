@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from ...context import Context
-from ...messages import Opened
+from ...messages import Grown, Opened
 from ...theme import Palette, palette
 from ..line import Line, Span
 from .painting import Painting, strip_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Anchor = Literal["keep", "end", "start"]
 WHEEL_LINES = 3
+SEEN = 3
+"""Lines of what was opened that are seen at least."""
 
 
 class Rows(Painting, can_focus=True):
@@ -44,7 +46,10 @@ class Rows(Painting, can_focus=True):
         self._anchor: Anchor | None = "start"
         self._follow = False
         self._reveal = False
-        self._fixed: tuple[int, tuple[Line, ...], tuple[Line, ...]] | None = None
+        self._unfolded: tuple[int, int, int] | None = None
+        """Of the row that was opened last: its line, the first line of what it holds, and the line behind that."""
+        self._show_unfolded = False
+        self._fixed: tuple[tuple[int, int], tuple[Line, ...], tuple[Line, ...]] | None = None
 
     # -- what a subclass gives --------------------------------------------------------------------------------------
 
@@ -80,12 +85,19 @@ class Rows(Painting, can_focus=True):
         the `end` or the `start`; the cursor follows unless `selected` says where it stands."""
         self._fixed = None
         if anchor != "keep":
-            self._anchor = anchor
+            self._anchor, self._unfolded = anchor, None
             self.selected = selected
         elif selected is not None:
             self.selected = selected
         self._reveal = self._reveal or selected is not None
         self.repaint()
+
+    def unfold(self, start: int, first: int, end: int) -> None:
+        """The reader opened the row at line `start`: what it holds, lines `first` to before `end`, comes into view, and
+        the row with it as far as there is room."""
+        self._unfolded, self._show_unfolded, self._follow = (start, first, end), True, False
+        self.changed(selected=start)
+        self.post_message(Grown())
 
     @property
     def body_height(self) -> int:
@@ -95,8 +107,9 @@ class Rows(Painting, can_focus=True):
         return max(0, self.size.height - len(head) - len(foot))
 
     def _bands(self, width: int) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
-        if self._fixed is None or self._fixed[0] != width:
-            self._fixed = (width, self.head(width), self.foot(width))
+        at = (width, self.size.height)
+        if self._fixed is None or self._fixed[0] != at:
+            self._fixed = (at, self.head(width), self.foot(width))
         return self._fixed[1], self._fixed[2]
 
     def _settle(self, width: int) -> int:
@@ -114,6 +127,9 @@ class Rows(Painting, can_focus=True):
             if self._reveal and self.selected is not None:
                 self.reveal(self.selected)
                 self._reveal = False
+            if self._show_unfolded and self._unfolded is not None:
+                self._bring(*self._unfolded)
+            self._show_unfolded = False
         self.top = min(max(0, self.top), last)
         self._follow = self._follow and self.top == last
         if self.selected is not None and self.selected >= count:
@@ -127,6 +143,12 @@ class Rows(Painting, can_focus=True):
                 if 0 <= candidate < count and self.selectable(candidate, width):
                     return candidate
         return None
+
+    def _bring(self, start: int, first: int, end: int) -> None:
+        """Scroll down as far as shows all that was opened, its row with it; else as much of it as there is room for,
+        of a row that fills the pane by itself the first lines of what it holds."""
+        height = self.body_height
+        self.top = max(self.top, min(start, end - height), min(end, first + SEEN) - height)
 
     def reveal(self, index: int) -> None:
         """Bring the line into view: scroll by a row or two where that is enough, else put it in the middle."""
@@ -162,6 +184,7 @@ class Rows(Painting, can_focus=True):
 
     def select(self, index: int) -> None:
         """Put the cursor on a row because the reader asked."""
+        self._unfolded = None
         self.selected = index
         self._follow = False
         self.reveal(index)
@@ -173,6 +196,7 @@ class Rows(Painting, can_focus=True):
         width = self.size.width
         count = self._settle(width)
         last = max(0, count - self.body_height)
+        self._unfolded = None
         self.top = min(max(0, self.top + lines), last)
         self._follow = self.top == last and lines > 0
         self.repaint()
@@ -193,6 +217,7 @@ class Rows(Painting, can_focus=True):
     def on_resize(self) -> None:
         self._fixed = None
         self._reveal = self.selected is not None and (self.has_focus or self.always_cursor)
+        self._show_unfolded = True
 
     # -- mouse ------------------------------------------------------------------------------------------------------
 
@@ -269,6 +294,10 @@ class Pane(Rows):
         """What stands on the pane's title row, left (behind the name) and right; below 100 columns, where tabs take
         the titles' place, a pane that wants it shows it in its `head` (`context.width`)."""
         return (), ()
+
+    def wanted(self, width: int) -> int:
+        """Rows that all it shows would take at a width."""
+        return len(self.head(width)) + self.line_count(width) + len(self.foot(width))
 
     def badge(self) -> tuple[Span, ...]:
         return ()

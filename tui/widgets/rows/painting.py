@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Self
 from weakref import WeakKeyDictionary
 
+from rich.cells import set_cell_size
 from rich.segment import Segment as Cells
 from textual.app import App
 from textual.geometry import Region, Size
@@ -21,11 +22,16 @@ Drawing = tuple[Line, bool, str | None, int, Palette]
 
 
 def strip_of(line: Line, width: int, colours: Palette, cursor: bool = False, fill: str | None = None) -> Strip:
-    """A line as cells, exactly `width` wide. `cursor`: with `▌` in its first cell; `fill`: under lines without one."""
+    """A line as cells, exactly `width` wide; of a longer one the end is cut, which `…` tells. `cursor`: with `▌` in its
+    first cell; `fill`: under lines without one."""
     ground = line.fill or fill
     cells = [Cells(span.text, colours.style(span.role, span.fill or ground, span.bold, span.strike))
              for span in line.spans if span.text]  # fmt: skip
     strip = Strip(cells)
+    if strip.cell_length > width > 0 and line.plain.rstrip() != set_cell_size(line.plain, width).rstrip():
+        whole = strip.crop(0, width - 1)
+        look = next((cell.style for cell in reversed(whole)), None)
+        strip = Strip.join([whole, Strip([Cells("…", look)])])
     if cursor:
         bar = Strip([Cells("▌", colours.style("primary", ground))])
         strip = Strip.join([bar, strip.crop(1)]) if strip.cell_length else bar
