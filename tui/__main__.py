@@ -168,10 +168,24 @@ def gone_with(folders: list[str], stop: threading.Event) -> None:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    for name in ("SIGHUP", "SIGTERM"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, end)
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is not None and signal.getsignal(hang_up) in (signal.SIG_DFL, signal.SIG_IGN):
+        # Ignored, as under nohup: the toolkit would read the end of a terminal that is gone for ever, a core's worth.
+        signal.signal(hang_up, end)
+        if sys.stdin.isatty():
+            threading.Thread(target=_wait_for_hang_up, args=(hang_up,), name="agentmem-terminal", daemon=True).start()
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+
+
+def _wait_for_hang_up(number: int) -> None:
+    """A terminal that does not control this process goes without a signal: it is sent here."""
+    import select
+
+    terminal_gone = select.poll()
+    terminal_gone.register(sys.stdin, 0)
+    if any(event & select.POLLHUP for _, event in terminal_gone.poll()):
+        os.kill(os.getpid(), number)
 
 
 def start_demo(folder: str | None, speed: float, stop: threading.Event, made: list[str]) -> str:

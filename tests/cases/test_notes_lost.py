@@ -49,7 +49,9 @@ def test_a_text_that_only_the_notes_held_is_told_with_its_place_and_the_failures
     assert told(emptied, "V-33") == (
         "held in notes 1-3, in no prompt of 9 steps, 1 open, left unrecorded at 4, needed at 6, 8"
     )
-    assert told(emptied, "never water bed 13") == "held in notes 1-3, in no prompt of 9 steps"
+    assert told(emptied, "never water bed 13") == (
+        "held in notes 1-3, in no prompt of 9 steps, 1 open, left unrecorded at 4"
+    )
 
 
 def test_one_version_of_a_list_is_not_called_calm_and_a_second_one_is(tmp_path: Path) -> None:

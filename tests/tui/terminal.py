@@ -74,6 +74,10 @@ class Terminal:
             pass
         return self.process.wait(1)
 
+    def hang_up(self) -> None:
+        """The terminal goes, the program stays; not to be closed again."""
+        os.close(self._master)
+
     def close(self) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)

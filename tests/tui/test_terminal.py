@@ -203,3 +203,20 @@ def test_the_folder_of_the_demo_goes_when_its_terminal_does(name: str, tmp_path:
     )
     assert done.returncode == -getattr(signal, name), "it still dies of the signal"
     assert list(tmp_path.glob("agentmem-demo-*")) == []
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["as usual", "hang-up ignored"])
+def test_the_app_ends_with_its_terminal(tmp_path: Path, ignored: bool) -> None:
+    """Else the toolkit reads the end of a terminal that is gone for ever, at the cost of a core. This terminal does not
+    control the process, so that no signal comes of itself."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignored else None
+    terminal = Terminal(["watch", str(ROOT / "sample_runs" / "plain.json")], tmp_path)
+    if ignored:
+        signal.signal(signal.SIGHUP, before)
+    try:
+        terminal.until("step")
+        terminal.hang_up()
+        assert terminal.process.wait(20) == -signal.SIGHUP
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
