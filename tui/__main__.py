@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 FOR_THE_COMMANDS = {"-h", "--help", "--json", "--write-only"}
 """With one of these `agentmem demo` draws no screen."""
+
+
+FIRST_STEP_SECONDS = 5.0
+"""The longest wait for the demo's first checkpoint."""
 
 
 class Refused(Exception):
@@ -202,7 +207,11 @@ def start_demo(folder: str | None, speed: float, stop: threading.Event, made: li
         folder = tempfile.mkdtemp(prefix="agentmem-demo-")
         made.append(folder)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    start(Path(folder), speed, stop)
+    agent = start(Path(folder), speed, stop)
+    # Else the first screen says that nothing is there.
+    deadline = time.monotonic() + FIRST_STEP_SECONDS
+    while agent.is_alive() and not any(Path(folder).glob("*.json")) and time.monotonic() < deadline:
+        stop.wait(0.02)
     return folder
 
 

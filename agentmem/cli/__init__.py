@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
     if name not in COMMANDS:
         from agentmem.inspect.discover import told
 
-        print(f"agentmem: no command {told(name)!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"agentmem: no command {told(name)!r}; there are watch, {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     from agentmem.cli.common import guarded
 

@@ -148,3 +148,8 @@ def test_pieces_of_a_prompt_are_counted_without_the_words_around_fields(command:
     assert step["frames"] == sum(piece["field"] == "" for piece in step["prompt"]) > 0
     pieces = step["segments"] - step["frames"]
     assert f"{pieces} pieces and {step['frames']} of words around fields" in command.text("show", losing, "--step", 2)
+
+
+def test_a_lost_goal_is_given_whole_to_be_pasted_back(command: Command) -> None:  # noqa: F811 - likewise
+    out = command.text("lost", Path(__file__).parents[2] / "sample_runs" / "requests.jsonl")
+    assert "- goal = Answer all 14 letters in letters/. Never promise a date" in out

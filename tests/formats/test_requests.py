@@ -148,3 +148,15 @@ def test_text_that_is_not_in_utf_8_is_read_with_a_mark_and_fetched_again(tmp_pat
     source = open_run(str(path))
     (asked,) = source.run.main.steps[0].prompt
     assert source.text(asked) == "ask x\ufffd" + "x" * 198
+
+
+def test_usage_beside_what_was_sent_is_of_that_very_call(tmp_path: Path) -> None:
+    """A line a call without its answer: taken for a checkpoint, the usage would sit on the step before."""
+    sent, lines = [user("sum the invoices")], []
+    for number in range(1, 4):
+        usage = {"prompt_tokens": 100 + 20 * number, "completion_tokens": 9}
+        lines.append({"model": "gpt-4o", "messages": sent, "usage": usage})
+        sent = [*sent, said(f"read {number}"), user(f"total {number}")]
+    draft = opened(write(tmp_path / "calls.jsonl", lines)).draft
+    assert draft.format == "requests"
+    assert [step.usage.prompt for step in draft.main.steps if step.usage] == [120, 140, 160]

@@ -382,3 +382,15 @@ def test_a_plain_list_and_one_under_messages_are_recognised_by_their_shape(tmp_p
         assert known is not None and known.name == "messages"
     (tmp_path / "d.json").write_text('{"name": "package", "version": "1.0"}')
     assert recognise(tmp_path / "d.json") is None
+
+
+def test_a_list_first_seen_behind_its_first_request_has_no_goal(tmp_path: Path) -> None:
+    """A window that slid before the file was first seen begins with an answer; its first user text is a later one."""
+    path = tmp_path / "late.json"
+    window = [said("booked 30"), user("invoice 31"), said("booked 32"), user("invoice 33")]
+    reader = opened(path, {"step": 36, "messages": window})
+    assert reader.draft.goal is None and reader.draft.goal_unknown
+    again(reader, path, {"step": 37, "messages": [*window[2:], said("booked 34"), user("invoice 35")]})
+    assert reader.draft.goal is None and reader.draft.goal_unknown
+    greeting = {"step": 1, "messages": [said("How can I help?"), user("water the garden")]}
+    assert opened(tmp_path / "greeted.json", greeting).draft.goal == "water the garden"

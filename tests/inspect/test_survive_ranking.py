@@ -158,3 +158,18 @@ def test_a_thing_of_a_long_result_that_came_out_changed_is_told_and_one_that_sto
     long = "line of a log\n" * 300 + "order A-88417 and A-88471 at port 58123\n" + "line of a log\n" * 100
     assert compacted(("result", long), summary="The order is A-88417.").changed == ()
     assert compacted(("result", long), summary="The port is 58132.").changed == (("58123", "58132"),)
+
+
+def test_what_came_since_is_no_changed_form_of_what_left() -> None:
+    """`src/f6.py` of a new call, or 4008 of a new result, is another thing than the `src/f0.py` and 4001 that left."""
+    tale = Tale("find the ports")
+    for number in range(8):
+        tale.say("call", f'read {{"path":"src/f{number}.py"}}', tool="read")
+        tale.say("result", f"port of f{number} is {4001 + number}")
+        tale.step()
+    tale.at.splice(1, 10, [tale.piece("summary", "Progress so far: the ports of some files were read.")])
+    tale.say("call", 'read {"path":"src/f9.py"}', tool="read")
+    tale.say("result", "port of f9 is 4010")
+    tale.step()
+    (survival,) = tale.run().survivals
+    assert survival.changed == ()

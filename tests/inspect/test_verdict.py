@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentmem.inspect.telling.status_line import status_line
-from agentmem.inspect.telling.verdict import verdict
-from agentmem.model import Lane, Run
+from agentmem.inspect.telling.verdict import NOTHING_LEFT, verdict
+from agentmem.model import Gap, Lane, Run
 from tests.tui.builders import calm, many, story
 
 
@@ -146,3 +146,11 @@ def test_the_circle_of_a_subagent_turns_only_while_its_call_waits() -> None:
         main = tuple(replace(step, pending=pending) for step in calm(5).main.steps)
         lanes = (replace(run.main, steps=main), Lane("sub", "subagent", steps, ("main", 3)))
         assert words in verdict(replace(run, lanes=lanes, cycles=cycles)).text
+
+
+def test_behind_a_gap_nothing_is_said_to_have_been_recorded() -> None:
+    base = calm()
+    run = replace(base, gaps=(Gap("main", 0, 36, 35),))
+    told = verdict(run)
+    assert told.level == "unknown" and "steps 1 to 35 were not seen" in told.sentence
+    assert NOTHING_LEFT in verdict(base).sentence and NOTHING_LEFT not in told.sentence

@@ -77,6 +77,8 @@ class Feed:
         self._numbering = Numbering(draft)
         self._system = False
         self._versions = 0
+        self._late = False
+        """Whether the first version seen begins behind the first request."""
         self._known: set[int] = set()
         """Hashes of all messages seen."""
         self._run_id: object = None
@@ -149,7 +151,10 @@ class Feed:
         lane.notes = _notes(rest)
         if not draft.synthetic and not missed:
             lane.fields = self._finder.assign(fields, self._text_of, self._may_hold)
-        apply_goal(draft, fields, self._list.goal_text, self._list.starts_orphaned)
+        if not self._versions:
+            self._late = _late(rest.get("step"), fresh, len(lane.steps))
+        guessed = None if self._late else self._list.goal_text
+        apply_goal(draft, fields, guessed, self._late or self._list.starts_orphaned)
         if not stands:
             self._system = any(b'"system"' in item.data[:60] for item in fresh)
         system = self._system or any(piece.kind == "system" for piece in prefix)
@@ -207,6 +212,18 @@ class Feed:
             return None
         text = self._stored(where)
         return text[where.span[0] : where.span[1]] if text is not None and where.span else text
+
+
+def _late(step: object, items: Sequence[Item], answers: int) -> bool:
+    """Whether a list begins with an answer and has fewer than its count of steps: its first user text is no goal."""
+    if isinstance(step, bool) or not isinstance(step, int) or step <= answers + 1:
+        return False
+    roles = (_role(decode(item.data)) for item in items)
+    return next((found for found in roles if found not in ("system", "developer")), None) == "assistant"
+
+
+def _role(message: object) -> object:
+    return message.get("role") if isinstance(message, dict) else None
 
 
 def _notes(rest: Mapping[str, Any]) -> str | None:

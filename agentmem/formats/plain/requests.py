@@ -272,7 +272,26 @@ def recognise(path: Path, head: bytes) -> bool:
     if b'"messages"' not in first and b'"input"' not in first:
         return False
     named = any(b'"' + key.encode() + b'":' in start.replace(b" ", b"") for key in ("request", "body", "kwargs"))
-    return named or (bool(newline) and b'"model"' in first and b'"response"' in first)
+    return named or (bool(newline) and (_answered(first) or _asked(first)))
+
+
+def _answered(line: bytes) -> bool:
+    return b'"model"' in line and b'"response"' in line
+
+
+def _asked(line: bytes) -> bool:
+    """Whether a line holds what was sent and what it cost, though not the answer: its usage is of this very list."""
+    if b'"usage"' not in line:
+        return False
+    try:
+        value = decode(line)
+    except ValueError:
+        return False
+    if not isinstance(value, dict) or "step" in value or not isinstance(value.get("usage"), dict):
+        return False
+    sent = request_messages(value)
+    last = sent[-1] if sent else None
+    return isinstance(last, dict) and last.get("role") == "user"
 
 
 FORMAT = Format("requests", "logs of requests, a line a call", recognise, RequestsReader)

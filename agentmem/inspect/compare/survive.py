@@ -98,8 +98,13 @@ def survival(
         if body and body.rstrip(".! ") not in told and not _said(body[:_PROSE_CHARACTERS], new_words)
     ]  # fmt: skip
     lost.extend(Lost("prose", body[:_PROSE_CHARACTERS], count(body)) for body in unsaid[:_PROSE])
-    changed = _changed(had, have, fresh, lambda: chain(reversed(had.read), map(text, reversed(unread))))
+    retold = [body for ident in came if KINDS[tape.kinds[ident]] not in _NEW_KINDS and (body := text(ident))]
+    changed = _changed(had, have, retold, lambda: chain(reversed(had.read), map(text, reversed(unread))))
     return Survival(lane, n, step, boundary, kept, tuple(lost), changed)
+
+
+_NEW_KINDS = frozenset({"call", "result", "error", "assistant", "thinking"})
+"""What an agent did since: it tells of nothing that left."""
 
 
 def words_of(text: str) -> set[str]:
@@ -125,6 +130,7 @@ def _changed(
 ) -> tuple[tuple[str, str], ...]:
     """(from, to): identifiers, paths and numbers that came out in the new pieces changed by a character or two.
 
+    `fresh`: what tells anew of what left. A new answer or result speaks of something else: `f7` is no changed `f6`.
     `read` gives the texts that were merely read, the newest first. Most of what a summary says was named before; only
     for the rest is any of them looked at.
     """
@@ -150,7 +156,7 @@ def _changed(
             if body is not None:
                 part = body if len(body) <= _READ_START + _READ_END else f"{body[:_READ_START]}\n{body[-_READ_END:]}"
                 budget -= len(part)
-                near_of.add(tokens_in(part))
+                near_of.add(sorted(tokens_in(part)))
         found.update((item, old) for item, kind in rest.items() if (old := near_of.nearest(item, kind)) is not None)
     _stood_before(found, read)
     order = sorted(found, key=lambda item: (_SORTS.index(said[item]), item))

@@ -28,7 +28,8 @@ def lost_block(run: Run, last: bool = True, lane: str | None = None) -> str:
     parts: list[str] = []
     silent = [drop for drop in unrecorded(run, lane) if drop.returned_at is None]
     if silent:
-        parts.append("\n".join(["Left the context and nobody recorded it:", *map(_drop_line, reversed(silent))]))
+        rows = [_drop_line(drop, run.goal) for drop in reversed(silent)]
+        parts.append("\n".join(["Left the context and nobody recorded it:", *rows]))
     survivals = [s for s in reversed(run.survivals) if lane is None or s.lane == lane]
     for survival in survivals[:1] if last else survivals:
         if survival.lost or survival.changed:
@@ -72,8 +73,9 @@ def _short(kind: str, text: str) -> str:
     return text if kind != "prose" or len(text) <= LONGEST_PROSE else f"{text[:LONGEST_PROSE].rstrip()} …"
 
 
-def _drop_line(drop: Drop) -> str:
-    return f"- {statement(drop)} (gone since step {drop.step})"
+def _drop_line(drop: Drop, goal: str | None) -> str:
+    whole = f" = {goal}" if drop.kind == "goal" and drop.what == "segment" and goal else ""
+    return f"- {statement(drop)}{whole} (gone since step {drop.step})"
 
 
 def statement(drop: Drop) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from agentmem.inspect.telling.circles import ending, turning
-from agentmem.inspect.telling.left import steps_of
+from agentmem.inspect.telling.left import cannot_tell, steps_of
 
 if TYPE_CHECKING:
     from agentmem.model import Cycle, Drop, Lane, Run
@@ -189,6 +189,9 @@ def _calm(run: Run) -> Verdict:
     told = f"{steps}, {_count(len(set(calls)), 'distinct call')}{waits}, no loop"
     if run.past_unknown:
         return Verdict("unknown", "?", f"{PAST_UNKNOWN}; {told}{'; ' if left else ''}{left}")
+    if run.gaps:
+        unseen = "; ".join(cannot_tell(run)[:2])
+        return Verdict("unknown", "?", f"cannot tell: {unseen}; {told}{'; ' if left else ''}{left}")
     return Verdict("calm", "", f"{told}; {left or NOTHING_LEFT}")
 
 
