@@ -25,6 +25,8 @@ with o200k too, since what frames a message is not in its text."""
 _USUAL_TOKENS = 500
 """So many counted tokens of differences outweigh it."""
 _PAIRS = 50
+LOOK_BACK = 5_000
+"""Steps in a row without a report, behind which an older one is not used."""
 
 Source = Literal["reported", "estimated", "counted", "unknown"]
 
@@ -67,7 +69,7 @@ class Scale:
     `base` is in the file this is its ratio of reported to counted.
     """
 
-    __slots__ = ("_learnt", "_pairs", "base")
+    __slots__ = ("_learnt", "_pairs", "_since", "base")
 
     def __init__(self, steps: Sequence[Step] = (), end: int | None = None) -> None:
         """As after `steps[:end]`; looks no further back than it must."""
@@ -75,19 +77,32 @@ class Scale:
         self._pairs: deque[tuple[float, int]] = deque(maxlen=_PAIRS)
         """(reported over counted, counted) of the differences between two reported calls."""
         self._learnt: float | None = None
+        self._since = 0
+        """Steps since `base`."""
         found: list[Step] = []
+        since = without = 0
         for place in range((len(steps) if end is None else end) - 1, -1, -1):
             if _both(steps[place]):
+                since = since if found else without
                 found.append(steps[place])
+                without = 0
                 if len(found) > _PAIRS:
                     break
+            elif (without := without + 1) >= LOOK_BACK:
+                break
         for step in reversed(found):
             self.add(step)
+        self._since = since
 
     def add(self, step: Step) -> None:
-        """The next step of the lane; one that was not reported changes nothing."""
+        """The next step of the lane; one that was not reported changes nothing, LOOK_BACK of them forget the rest."""
         if not _both(step):
+            self._since += 1
+            if self._since == LOOK_BACK:
+                self.base = self._learnt = None
+                self._pairs.clear()
             return
+        self._since = 0
         if self.base is not None and _missing(self.base) == _missing(step):
             more = (step.tokens.prompt or 0) - (self.base.tokens.prompt or 0)
             if more:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.inspect.measure import MOST, USUAL, Scale, estimate, is_rough, scaled, sizes, unaccounted
+from agentmem.inspect import measure
+from agentmem.inspect.measure import LOOK_BACK, MOST, USUAL, Scale, estimate, is_rough, scaled, sizes, unaccounted
 from agentmem.inspect.open import open_run
 from agentmem.model import Run, Step, Tokens, Usage
 from tests.formats.helpers import call, result, said, user
@@ -158,9 +160,11 @@ def test_a_report_after_which_more_is_missing_teaches_nothing() -> None:
 @given(st.lists(st.tuples(st.none() | st.integers(0, 300_000), st.none() | st.integers(0, 300_000)), max_size=130))
 def test_one_pass_over_a_lane_says_the_same_as_each_step_alone(told: list[tuple[int | None, int | None]]) -> None:
     steps = lane(*told, system=None)
-    found = list(sizes(steps))
-    assert found == [estimate(steps, place) for place in range(len(steps))]
-    assert all(size is None or size >= 0 for size, _ in found)
+    for far in (LOOK_BACK, 3):
+        with patch.object(measure, "LOOK_BACK", far):
+            found = list(sizes(steps))
+            assert found == [estimate(steps, place) for place in range(len(steps))]
+            assert all(size is None or size >= 0 for size, _ in found)
 
 
 def test_what_bears_the_sign_of_an_estimate() -> None:
