@@ -12,7 +12,9 @@ from typing import Literal
 
 from agentmem.formats.loose import is_utf8
 from agentmem.formats.outcome import judge
+from agentmem.ledger import make_attempt
 from agentmem.model import (
+    Attempt,
     Begun,
     Boundary,
     Cause,
@@ -32,6 +34,9 @@ from agentmem.model import (
 from agentmem.tape import Piece, Tape
 from agentmem.tokens import Quick
 
+_LONG_RESULT = 400
+"""Characters; shorter results are held until the inspector looks."""
+
 
 @dataclass(slots=True, eq=False)
 class Call:
@@ -49,6 +54,13 @@ class Call:
     ended: float | None = None
     result_key: str | None = None
     result_head: str | None = None
+    taken: Attempt | None = None
+    """What was made of a long result whose text is no longer held, until the inspector has put it in its place."""
+
+    def take(self) -> None:
+        """Make an attempt of the result, its place aside, and let go of the text: a file is never held whole."""
+        self.taken = make_attempt(self.tool, self.arguments, self.result, n=0, outcome=self.outcome, error=self.error)
+        self.result = None
 
 
 @dataclass(slots=True, eq=False)
@@ -201,7 +213,9 @@ class LaneDraft:
             return self.append(piece) if stays else self.tape.add(piece)
         call.answered, call.outcome, call.error = True, verdict, line or error
         call.result, call.ended = piece.text, at
-        call.result_key = None
+        call.result_key = call.taken = None
+        if piece.text is not None and len(piece.text) > _LONG_RESULT:
+            call.take()
         ident = self.tape.append(piece) if stays else self.tape.add(piece)
         self.steps[index].results.append(ident)
         self._touch(index)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from agentmem.formats import Options, recognise
 from agentmem.inspect.assemble import Assembler
@@ -17,6 +18,7 @@ from agentmem.inspect.assemble.window_table import entry_of, window_of
 from agentmem.inspect.compare.survive import survival
 from agentmem.inspect.open import open_run
 from agentmem.inspect.texts import Texts
+from agentmem.ledger import make_attempt
 from agentmem.model import Boundary, Run, Survival
 from agentmem.tape import PromptView
 
@@ -62,6 +64,24 @@ def test_the_text_of_a_result_is_let_go_once_its_key_is_known() -> None:
     assert attempt.result_head == ("fine " * 100)[:120]
     tale.at.touch(tale.at.steps[0])
     assert tale.lane().steps[0].attempts[0].result_key == attempt.result_key
+
+
+@pytest.mark.parametrize("said", ["fine", "Error: no such row", "still running, 3 of 9 done"])
+def test_the_text_of_a_long_result_is_let_go_at_once_and_makes_the_same_attempt(said: str) -> None:
+    tale = Tale("look")
+    text = f"{said}\n" + "row " * 200
+    tale.step(("bash", '{"command":"tail -f log"}', text))
+    (call,) = tale.at.steps[0].calls
+    assert (call.result, call.taken is None) == (None, False)
+    (attempt,) = tale.lane().steps[0].attempts
+    whole = make_attempt(
+        "bash", call.arguments, text, n=1, outcome=call.outcome, error=call.error, call_id=call.call_id,
+        tokens=tale.lane().steps[0].tokens.prompt,
+    )  # fmt: skip
+    assert (structs.asdict(attempt), call.taken is None) == (structs.asdict(whole), True)
+    tale.result("call-1", "a later one")
+    tale.at.touch(tale.at.steps[0])
+    assert structs.asdict(tale.lane().steps[0].attempts[0]) == structs.asdict(whole)
 
 
 def test_the_open_step_holds_what_stands_and_takes_the_next_number() -> None:

@@ -47,16 +47,20 @@ class Attempts:
     def _one(
         self, call: Call, before: Attempt | None, step: StepDraft, number: int, index: int, tokens: int | None
     ) -> Attempt:
-        if call.result is None and before is not None and before.outcome == call.outcome:
+        if call.result is None and call.taken is None and before is not None and before.outcome == call.outcome:
             if before.tokens == tokens and before.ended == call.ended and before.error == call.error:
                 return before
             return structs.replace(before, tokens=tokens, ended=call.ended, error=call.error)
-        attempt = make_attempt(
-            call.tool, call.arguments, call.result, n=step.n, step=number, index=index, lane=self._lane,
-            outcome=call.outcome, error=call.error, call_id=call.call_id, started=call.started, ended=call.ended,
-            tokens=tokens,
+        fresh = call.result is not None or call.taken is not None
+        made = call.taken or make_attempt(
+            call.tool, call.arguments, call.result, n=0, outcome=call.outcome, error=call.error
+        )
+        attempt = structs.replace(
+            made, n=step.n, step=number, index=index, lane=self._lane, outcome=call.outcome, call_id=call.call_id,
+            started=call.started, ended=call.ended, tokens=tokens,
         )  # fmt: skip
-        if call.result is not None:
+        if fresh:
+            call.taken = None
             call.result_key, call.result_head, call.result = attempt.result_key, attempt.result_head, None
         elif call.result_key is not None:
             attempt = structs.replace(attempt, result_key=call.result_key, result_head=call.result_head)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from agentmem.ledger.signature import digest, parsed
 
@@ -26,8 +27,8 @@ _UUID_MIDDLE = re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 _DIGIT = re.compile(r"[0-9]")
 # One pass for all of them. It begins with a set of characters, which the engine skips to, and looks behind only then;
 # what follows a number is taken in once (`*+` gives nothing back), because most numbers are no times.
-_TIMES = re.compile(
-    r"[0-9PpJjFMASONDTW](?<!\w\w)(?:(?<=[0-9])(?:"
+_OF_NUMBERS = (
+    r"(?<=[0-9])(?:"
     r"(?<=0)[xX][0-9a-fA-F]{4,16}"
     rf"|\d{{3}}[-/]\d\d?[-/]\d\d?(?:[T ]\d\d?{_CLOCK}{_ZONE})?"
     r"|\d?(?:/\d\d?/\d{2,4}"
@@ -37,12 +38,18 @@ _TIMES = re.compile(
     r"|h\s?\d+m"
     rf"|(?:[.,]\d++)?\s?(?=[numshdµμ]){_UNIT})"
     r")(?!\w)"
-    r"|(?<=[PpJj])(?:(?:(?<=[Pp])(?:[Ii][Dd]s?|[Pp][Ii][Dd]|rocess(?: id| ID)?)|(?<=[Jj])ob)(?!\w)\s?[:=#]?\s?\(?\d+)"
-    r"|(?:(?<=M)on|(?<=T)ue|(?<=W)ed|(?<=T)hu|(?<=F)ri|(?<=S)at|(?<=S)un)[a-z]{0,6},?\s+"
+)
+_OF_PROCESSES = (
+    r"(?<=[PpJj])(?:(?:(?<=[Pp])(?:[Ii][Dd]s?|[Pp][Ii][Dd]|rocess(?: id| ID)?)|(?<=[Jj])ob)(?!\w)\s?[:=#]?\s?\(?\d+)"
+)
+_OF_DAYS = (
+    r"(?:(?<=M)on|(?<=T)ue|(?<=W)ed|(?<=T)hu|(?<=F)ri|(?<=S)at|(?<=S)un)[a-z]{0,6},?\s+"
     rf"(?:\d\d?\s+{_MONTH}|{_MONTH}\s+\d\d?){_YEAR}(?!\w)"
     r"|(?:(?<=J)an|(?<=F)eb|(?<=M)ar|(?<=A)pr|(?<=M)ay|(?<=J)un|(?<=J)ul|(?<=A)ug|(?<=S)ep|(?<=O)ct|(?<=N)ov|(?<=D)ec)"
-    rf"[a-z]{{0,6}}\.?\s+\d\d?(?!\w){_YEAR})"
+    rf"[a-z]{{0,6}}\.?\s+\d\d?(?!\w){_YEAR}"
 )
+_PROCESSES = ("pid", "process", "job")
+"""A p and a j stand in most words: texts without one of these are masked without stopping at each of them."""
 _JOBS = re.compile(r"\[(?<![^\n]\[)\d+\]\s+\d+\b")
 _RULES = ("===", "---", "___", "***", "###", "~~~")
 _ENDS = 65_536
@@ -79,6 +86,13 @@ _known: dict[str, str] = {}
 _LONGEST_LINE = 2_000
 
 
+@cache
+def _times(processes: bool) -> re.Pattern[str]:
+    """Compiled when first needed: that takes as long as masking a few hundred kilobytes."""
+    starts, more = ("Ppj", f"|{_OF_PROCESSES}") if processes else ("", "")
+    return re.compile(rf"[0-9{starts}JFMASONDTW](?<!\w\w)(?:{_OF_NUMBERS}{more}|{_OF_DAYS})")
+
+
 def mask(text: str) -> str:
     """The text with clock times, dates, durations, process ids, hexadecimal addresses and UUIDs masked.
 
@@ -89,7 +103,7 @@ def mask(text: str) -> str:
         return _ruled(text).strip()
     if text.count("-") >= 4 and _UUID_MIDDLE.search(text) is not None:
         text = _UUID.sub(MASK, text)
-    text = _TIMES.sub(MASK, text)
+    text = _times(any(map(text.lower().__contains__, _PROCESSES))).sub(MASK, text)
     if text[:1] == "[" or "\n[" in text:
         text = _JOBS.sub(MASK, text)
     return _ruled(text).strip()
