@@ -46,7 +46,7 @@ class Inspector(App[None]):
     CSS = """
     Screen { background: $background; color: $foreground; }
     ModalScreen { background: transparent; }
-    ToastRack { margin: 0 0 1 0; padding: 0; }
+    ToastRack { margin: 0 0 1 0; padding: 0; overflow-y: hidden; }
     ToastHolder { width: 100%; }
     Toast { width: 100%; max-width: 100%; margin: 0; padding: 0 1; background: $primary-muted; color: $foreground;
             border-left: none; }

@@ -225,3 +225,11 @@ async def test_the_open_step_is_counted_everywhere_and_named() -> None:
     async with inspecting(replace(run, lanes=(Lane("main", "main", steps),)), size=(120, 40)) as seen:
         await seen.until("step 9 of 9")
         await seen.until("No drops in 9 steps, 1 open.")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_notice_covers_its_row_to_the_edge(size: tuple[int, int]) -> None:
+    async with inspecting(story(), size=size, until="fix-parser") as seen:
+        await seen.press("home", "4", "c")
+        row = await seen.row("No cycle before step 1.")
+        assert row.strip() == "No cycle before step 1."
