@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, NoReturn
 from agentmem.cli import COMMANDS
 from agentmem.cli import main as command
 
-from .skeleton import skeleton, terminal
+from .terminal import gone_with, skeleton, terminal
 
 if TYPE_CHECKING:
     from .follow import Source
 
 FOR_THE_COMMANDS = {"-h", "--help", "--json", "--write-only"}
 """With one of these `agentmem demo` draws no screen."""
-
-
 FIRST_STEP_SECONDS = 5.0
 """The longest wait for the demo's first checkpoint."""
 
@@ -158,39 +156,6 @@ def once_for_all() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def gone_with(folders: list[str], stop: threading.Event) -> None:
-    """When the terminal closes, or somebody ends this process by a signal: `stop` is set and these folders go before it
-    dies of the signal, which runs nothing else of an exit. Called in the main thread."""
-    import shutil
-    import signal
-
-    def end(number: int, _: object) -> None:
-        stop.set()
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
-    if hang_up is not None and signal.getsignal(hang_up) in (signal.SIG_DFL, signal.SIG_IGN):
-        # Ignored, as under nohup: the toolkit would read the end of a terminal that is gone for ever, a core's worth.
-        signal.signal(hang_up, end)
-        if sys.stdin.isatty():
-            threading.Thread(target=_wait_for_hang_up, args=(hang_up,), name="agentmem-terminal", daemon=True).start()
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, end)
-
-
-def _wait_for_hang_up(number: int) -> None:
-    """A terminal that does not control this process goes without a signal: it is sent here."""
-    import select
-
-    terminal_gone = select.poll()
-    terminal_gone.register(sys.stdin, 0)
-    if any(event & select.POLLHUP for _, event in terminal_gone.poll()):
-        os.kill(os.getpid(), number)
 
 
 def start_demo(folder: str | None, speed: float, stop: threading.Event, made: list[str]) -> str:

@@ -17,7 +17,7 @@ MORE = {"agentmem/cli": 20, "benchmarks": 20}
 """A file a command: as many as there are commands, and what they share."""
 TOP = {"__init__", "model", "tape", "safe", "tokens"}
 ROOMS = {"ledger", "checkpoint", "memory", "formats", "inspect", "export", "experiments", "cli"}
-APP = {"__init__", "__main__", "app", "keys", "safe", "messages", "theme", "context", "index", "follow", "skeleton"}
+APP = {"__init__", "__main__", "app", "keys", "safe", "messages", "theme", "context", "index", "follow", "terminal"}
 APP_ROOMS = {"screens", "widgets"}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.tui.terminal import ROOT, Terminal
 from tui.__main__ import is_place, options
-from tui.skeleton import skeleton
+from tui.terminal import skeleton
 
 MARK = "HOSTILE"
 ATTACK = (
@@ -193,7 +193,7 @@ def test_the_skeleton_leaves_the_screen_when_the_start_fails(capsys: pytest.Capt
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
 def test_the_folder_of_the_demo_goes_when_its_terminal_does(name: str, tmp_path: Path) -> None:
     code = (
-        "import os, signal, threading; from tui.__main__ import gone_with, start_demo\n"
+        "import os, signal, threading; from tui.__main__ import start_demo; from tui.terminal import gone_with\n"
         "stop, made = threading.Event(), []; gone_with(made, stop)\n"
         "folder = start_demo(None, 1.0, stop, made); assert made == [folder] and os.path.isdir(folder)\n"
         f"os.kill(os.getpid(), signal.{name})"

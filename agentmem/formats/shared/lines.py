@@ -231,6 +231,17 @@ class LineReader:
                 name = f"?{unknown}"
                 self.draft.counts[name] = self.draft.counts.get(name, 0) + 1
 
+    def beside(self, file: AppendFile, name: str) -> Iterator[tuple[dict[str, Any], Record]]:
+        """Objects of the new records of another file of this run; what is damaged in it becomes a problem."""
+        for record in file.records():
+            where = f"{name} line {record.line}"
+            self.draft.see(record.data, where)
+            for item in values(record, self.starts):
+                if isinstance(item, str):
+                    self.draft.problem(where, item)
+                elif isinstance(item[0], dict):
+                    yield item
+
     def _sum_up(self) -> None:
         """One problem that sums up what was not understood. Raises Unreadable if nothing was."""
         total = self._understood + self._unknown

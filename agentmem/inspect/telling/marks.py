@@ -32,6 +32,7 @@ GOALS: Mapping[str, tuple[str, str]] = {
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})
 """Causes that leave something else in the place of what went."""
 FAILED = ("error", "denied")
+"""Outcomes of a call that bear ✗."""
 QUIET = ("resume", "fork")
 """Kinds of boundary that take nothing away."""
 

@@ -12,7 +12,7 @@ from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.words import leaf, stands
 from agentmem.inspect.telling.circles import ending, turns
 from agentmem.inspect.telling.lost_block import statement
-from agentmem.inspect.telling.marks import Numbers
+from agentmem.inspect.telling.marks import FAILED, Numbers
 from agentmem.inspect.telling.verdict import Verdict, verdict
 from agentmem.model import Attempt, Cursor, Cycle, Drop, Field, Lane, Miss, Run, Step, Still
 from agentmem.safe import line
@@ -132,7 +132,7 @@ def _lost_at(lane: Lane, step: Step) -> tuple[Drop | None, Miss | None]:
 
 
 def _failed(step: Step) -> Attempt | None:
-    return next((a for a in step.attempts if a.outcome in ("error", "denied")), None)
+    return next((a for a in step.attempts if a.outcome in FAILED), None)
 
 
 def _needed_by(lane: Lane, n: int) -> tuple[Drop, Miss] | None:

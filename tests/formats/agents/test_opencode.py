@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,6 @@ from tests.formats.agents.following import cuts, every_text_is_whole, heads, pic
 
 ID = "ses_00000001seeds"
 Store = Any
-
-
-@pytest.fixture(scope="module")
-def maker(root: Path) -> Iterator[Any]:
-    """The module that makes the samples: its `Store` writes rows as opencode does."""
-    sys.path.insert(0, str(root / "sample_runs"))
-    yield import_module("make_opencode")
-    sys.path.remove(str(root / "sample_runs"))
 
 
 @pytest.fixture

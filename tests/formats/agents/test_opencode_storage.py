@@ -7,10 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
-import sys
 import time
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +22,6 @@ from tests.formats.agents.following import every_text_is_whole, heads, picture, 
 
 ID = "ses_00000001seeds"
 Files = Any
-
-
-@pytest.fixture(scope="module")
-def maker(root: Path) -> Iterator[Any]:
-    """The module that makes the samples: its `Files` writes as opencode did."""
-    sys.path.insert(0, str(root / "sample_runs"))
-    yield import_module("make_opencode")
-    sys.path.remove(str(root / "sample_runs"))
 
 
 @pytest.fixture

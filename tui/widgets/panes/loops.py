@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from agentmem.inspect.telling.circles import IN_TURN, ending, letter, together, told, turns
 from agentmem.inspect.telling.explain import explain_attempt, explain_cycle, explain_waiting
+from agentmem.inspect.telling.marks import FAILED
 from agentmem.model import Attempt, Cursor, Cycle, Run, Waiting
 
 from ...context import Context
@@ -152,7 +153,7 @@ def _step_target(lane: str, number: int, index: LaneIndex) -> object:
 def _outcome(attempt: Attempt | None, cells: int) -> Span:
     if attempt is None:
         return Span("")
-    if attempt.outcome in ("error", "denied"):
+    if attempt.outcome in FAILED:
         return Span("✗ " + squeezed(attempt.error or attempt.result_head or attempt.outcome, cells), "text-error")
     if attempt.outcome == "unknown":
         return Span("? no result", "label")

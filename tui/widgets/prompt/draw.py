@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from agentmem.inspect.telling.marks import ERROR, GOALS, SILENT
+from agentmem.inspect.telling.marks import ERROR, FAILED, GOALS, SILENT
 from agentmem.inspect.telling.marks import GLYPHS as MARKS
 from agentmem.model import Attempt, Drop, Field, Segment, Step
 
@@ -228,7 +228,7 @@ def then_line(step: Step, width: int) -> Line:
 
 def outcome_text(attempt: Attempt, cells: int) -> tuple[str, str, bool]:
     """(words, role, bold) of what came of a call."""
-    if attempt.outcome in ("error", "denied"):
+    if attempt.outcome in FAILED:
         said = squeezed(attempt.error or attempt.result_head or attempt.outcome, cells)
         return f"{MARKS[ERROR]} {said}", "text-error", True
     if attempt.outcome == "unknown":

@@ -16,7 +16,7 @@ from agentmem.formats.agents.gemini.contents import asked, is_command, parts_of,
 from agentmem.formats.draft import Call, Declared, LaneDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part
-from agentmem.formats.shared.lines import LineReader, values
+from agentmem.formats.shared.lines import LineReader
 from agentmem.formats.shared.standing import stand
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
@@ -311,13 +311,8 @@ class QwenReader(LineReader):
                 continue
             if change != "grown":
                 continue
-            for record in file.records():
-                self.draft.see(record.data, f"{path.name} line {record.line}")
-                for item in values(record, self.starts):
-                    if isinstance(item, str):
-                        self.draft.problem(f"{path.name} line {record.line}", item)
-                    elif isinstance(item[0], dict):
-                        self._counted(taken, item[0], item[1])
+            for value, part in self.beside(file, path.name):
+                self._counted(taken, value, part)
             changed = True
         return changed
 

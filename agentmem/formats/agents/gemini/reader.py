@@ -15,7 +15,7 @@ from agentmem.formats.agents.gemini.legacy import LegacyReader, extract_bits
 from agentmem.formats.agents.gemini.parts import display
 from agentmem.formats.loose import canonical
 from agentmem.formats.reader import Format, Options, Reader
-from agentmem.formats.shared.lines import LineReader, values
+from agentmem.formats.shared.lines import LineReader
 from agentmem.formats.shared.peek import PEEK_BYTES, line_info
 from agentmem.formats.shared.rewriting import decoded, newest
 from agentmem.formats.shared.whole import parse
@@ -122,13 +122,8 @@ class GeminiReader(LineReader):
                 continue
             if change != "grown":
                 continue
-            for record in file.records():
-                self.draft.see(record.data, f"{path.name} line {record.line}")
-                for item in values(record, self.starts):
-                    if isinstance(item, str):
-                        self.draft.problem(f"{path.name} line {record.line}", item)
-                    elif isinstance(item[0], dict):
-                        self._take(chat, item[0], item[1], str(path))
+            for value, part in self.beside(file, path.name):
+                self._take(chat, value, part, str(path))
             changed = True
         return changed
 

@@ -1,0 +1,65 @@
+"""The terminal before and beside the toolkit: the first words on it while the toolkit is imported, and its end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+_SHOW = "\x1b[?1049h\x1b[2J\x1b[H agentmem\r\n\r\n  reading"
+_LEAVE = "\x1b[?1049l"
+
+
+def terminal() -> TextIO:
+    """The stream that the toolkit draws on."""
+    return sys.stdout if os.name == "nt" else sys.stderr
+
+
+@contextmanager
+def skeleton() -> Iterator[None]:
+    """Stands until something is painted over it; goes if the block fails, or is interrupted."""
+    out = terminal()
+    out.write(_SHOW)
+    out.flush()
+    try:
+        yield
+    except BaseException:
+        out.write(_LEAVE)
+        out.flush()
+        raise
+
+
+def gone_with(folders: list[str], stop: threading.Event) -> None:
+    """When the terminal closes, or somebody ends this process by a signal: `stop` is set and these folders go before it
+    dies of the signal, which runs nothing else of an exit. Called in the main thread."""
+    import shutil
+    import signal
+
+    def end(number: int, _: object) -> None:
+        stop.set()
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is not None and signal.getsignal(hang_up) in (signal.SIG_DFL, signal.SIG_IGN):
+        # Ignored, as under nohup: the toolkit would read the end of a terminal that is gone for ever, a core's worth.
+        signal.signal(hang_up, end)
+        if sys.stdin.isatty():
+            threading.Thread(target=_wait_for_hang_up, args=(hang_up,), name="agentmem-terminal", daemon=True).start()
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+
+
+def _wait_for_hang_up(number: int) -> None:
+    """A terminal that does not control this process goes without a signal: it is sent here."""
+    import select
+
+    terminal_gone = select.poll()
+    terminal_gone.register(sys.stdin, 0)
+    if any(event & select.POLLHUP for _, event in terminal_gone.poll()):
+        os.kill(os.getpid(), number)
