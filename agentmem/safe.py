@@ -64,4 +64,9 @@ def json_text(text: str) -> str:
 def name(text: str, limit: int = 80) -> str:
     """A short name for one row: made safe, normalised to one line, cut with `…`."""
     shown = line(unicodedata.normalize("NFC", text))
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    return shown if len(shown) <= limit else cut_mark(shown[: limit - 1])
+
+
+def cut_mark(head: str) -> str:
+    """What is left of a text that is cut here, with one `…` behind it, even if it was cut at this place before."""
+    return head.rstrip(" …") + "…"

@@ -5,20 +5,20 @@ A counter is any callable `text -> int`. Counters that need an extra say how to 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from importlib import import_module
 
 from agentmem.model import TokenCounter
+from agentmem.pattern import pattern
 
 DEFAULT = "quick"
 _CHARACTERS = (
-    (re.compile("[\u3001-\u303f\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U000323af]+"), 79),
-    (re.compile("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"), 74),
-    (re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]+"), 78),
+    (pattern("[\u3001-\u303f\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U000323af]+"), 79),
+    (pattern("[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"), 74),
+    (pattern("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]+"), 78),
 )
 """Han with its punctuation, kana, Hangul; hundredths of a token a character, as o200k cuts them (Hangul .60 to .96)."""
-_MAYBE = re.compile("[\u1100-\u11ff\u2e80-\U000323af]")
+_MAYBE = pattern("[\u1100-\u11ff\u2e80-\U000323af]")
 """What a text has that has one of them."""
 
 

@@ -89,7 +89,10 @@ def test_the_cycle_has_period_three_and_an_end(samples: Path) -> None:
 def test_polling_is_no_loop(samples: Path) -> None:
     run = opened(samples / "polling.json")
     assert not run.cycles
-    assert [one.steps for one in run.waiting] == [tuple(range(2, 11))]
+    (wait,) = run.waiting
+    assert wait.steps == tuple(range(2, 12)), "the answer that the build is done is the last poll"
+    polled = [step.tokens.prompt for step in run.main.steps if step.number in wait.steps]
+    assert wait.count == len(polled) and wait.tokens == sum(cost or 0 for cost in polled)
 
 
 def test_the_plain_checkpoint_gives_its_steps_with_the_files_numbers(samples: Path) -> None:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from agentmem.cli import COMMANDS
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 FOR_THE_COMMANDS = {"-h", "--help", "--json", "--write-only"}
 """With one of these `agentmem demo` draws no screen."""
+FRAMES_PER_SECOND = "240"
+"""At most. What changed waits for the next frame: at the toolkit's usual 60 a start waits 40 ms in all for frames."""
 FIRST_STEP_SECONDS = 5.0
 """The longest wait for the demo's first checkpoint."""
 
@@ -30,19 +31,20 @@ class Refused(Exception):
     """A usage error; the message is one line."""
 
 
-@dataclass
 class Options:
-    """What was asked of the app."""
+    """What was asked of the app. Neither a dataclass nor a struct: either costs 10 ms of imports before the first
+    word."""
 
-    path: list[str] = field(default_factory=list)
-    demo: bool = False
-    all: bool = False
-    speed: float = 1.0
-    folder: str | None = None
-    counter: str = "quick"
-    window: int | None = None
-    bell: bool = False
-    light: bool = False
+    def __init__(self, demo: bool = False) -> None:
+        self.path: list[str] = []
+        self.demo = demo
+        self.all = False
+        self.speed = 1.0
+        self.folder: str | None = None
+        self.counter = "quick"
+        self.window: int | None = None
+        self.bell = False
+        self.light = False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -116,6 +118,7 @@ def _app(given: list[str]) -> int:
         raise Refused("the inspector needs a terminal; `agentmem show` prints the same as text")
     if not terminal().isatty():
         raise Refused("the inspector draws on standard error, which is no terminal here")
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)  # read when the toolkit is imported
     # The toolkit is what a start costs (about 150 ms): nothing above this line imports it.
     with skeleton(), once_for_all():
         from .app import Inspector

@@ -6,8 +6,9 @@ A pane never looks at another pane, at a file or at the screen; whatever it need
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from agentmem.model import Cursor, Lifeline, Run, RunInfo, Step
@@ -55,8 +56,7 @@ class Texts:
             self._ask(lane, wanted)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class Context(msgspec.Struct, frozen=True, eq=False):
     """Everything a pane may need that is neither the run nor the cursor."""
 
     index: Index
@@ -70,15 +70,15 @@ class Context:
     """`m`: what changes are shown against; None: the step's parent."""
     pins: tuple[str, ...] = ()
     """Texts that the reader follows, oldest first."""
-    lifelines: Mapping[str, Lifeline] = field(default_factory=dict)
+    lifelines: Mapping[str, Lifeline] = msgspec.field(default_factory=dict)
     """Lifelines of the pins and of the last find, by text, as far as the worker has answered."""
-    texts: Texts = field(default_factory=Texts)
+    texts: Texts = msgspec.field(default_factory=Texts)
     lane: str = ""
     """Lane of the cursor: the ids that `text_of` and `request_text` take are ids of this lane."""
     runs: tuple[RunInfo, ...] = ()
     now: float | None = None
     """Seconds since the epoch when the screen last ticked; None in tests: no clock is shown."""
-    opened: set[tuple[object, ...]] = field(default_factory=set)
+    opened: set[tuple[object, ...]] = msgspec.field(default_factory=set)
     """Folds that the reader opened, by ident: the lost pane opens and closes them, `d` goes through the open ones."""
 
     def text_of(self, segment_id: int, lane: str | None = None) -> str | None:
@@ -94,8 +94,7 @@ class Context:
         self.texts.request(lane or self.lane, segment_ids)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
+class View(msgspec.Struct, frozen=True, eq=False):
     """What the bands draw (header, verdict, timeline, strip, footer): the panes' values and the reader's place."""
 
     run: Run

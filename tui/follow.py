@@ -9,9 +9,9 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
 from textual.message import Message
 
 from .messages import LifelineReady, Progress, RawReady, RunChanged, RunsChanged, TextReady, Trouble

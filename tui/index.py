@@ -8,8 +8,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agentmem.inspect.telling.circles import together
 from agentmem.inspect.telling.fold import Fold, Streams, foldable, folds, loose, streams
@@ -56,8 +57,7 @@ def glyphs(mask: int) -> tuple[tuple[str, str], ...]:
     return tuple(shown for bit, shown in GLYPHS.items() if mask & bit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LaneIndex:
+class LaneIndex(msgspec.Struct, frozen=True, eq=False):
     """Of one lane; position n - 1 everywhere."""
 
     lane: Lane
@@ -163,8 +163,7 @@ class LaneIndex:
         return places[before - 1] if before else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class Index(msgspec.Struct, frozen=True, eq=False):
     run: Run
     lanes: Mapping[str, LaneIndex]
     verdict: Verdict

@@ -6,9 +6,9 @@ A command that does not work yet is not here. `problems()` says what would clash
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from textual.binding import Binding
 
 Group = Literal["move", "jump", "look", "pane", "run", "take", "app"]
@@ -18,8 +18,7 @@ GROUPS: Mapping[Group, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     id: str
     """Also the name of the screen's method: `action_ID`, and the binding's id for a keymap."""
     keys: tuple[str, ...]
@@ -79,6 +78,7 @@ COMMANDS: tuple[Command, ...] = (
     _c("pin", "p", "p", "pin", "Follow the piece under the cursor, or the text last found, as a lifeline.", "look", 13),
     _c("raw", "r", "r", "raw", "The raw record of the piece under the cursor, with file and line.", "look", 12),
     _c("counted", "i", "i", "counted", "How a figure was counted: rule, evidence, source.", "look", 14),
+    _c("doubts", "u", "u", "doubts", "Guarded calls of which nobody knows whether they happened, and what to do.", "look"),
     _c("open", "enter", "Enter", "open", "Open the row under the cursor.", "look"),
     _c("timeline", "Z", "Z", "timeline", "Zoom the timeline around the cursor, or show the whole run.", "look"),
     _c("pane_steps", "1", "1", "steps", "One row a step.", "pane"),
@@ -94,6 +94,7 @@ COMMANDS: tuple[Command, ...] = (
     _c("next_run", "full_stop right_square_bracket", ". ]", "next run", "The next run.", "run"),
     _c("previous_run", "comma left_square_bracket", ", [", "previous run", "The run before.", "run"),
     _c("runs", "R", "R", "runs", "The list of runs; typing filters it.", "run", 16),
+    _c("problems", "exclamation_mark", "!", "problems", "What happened to the file, and what could not be read.", "run"),
     _c("lane", "L", "L", "lane", "The other lane (subagents and branches); of more than two, a list.", "run"),
     _c("copy", "y", "y", "copy", "Copy the row or block: to the terminal's clipboard and to a file.", "take", 10),
     _c("editor", "o", "o", "editor", "Open the record in your editor ($VISUAL or $EDITOR).", "take", 11),
@@ -101,8 +102,6 @@ COMMANDS: tuple[Command, ...] = (
     _c("quit", "q", "q", "quit", "Leave.", "app", 10, True),
 )
 PALETTE_ONLY: tuple[Command, ...] = (
-    _c("problems", "", "", "problems", "What could not be read, and where.", "run"),
-    _c("doubts", "", "", "calls in doubt", "Guarded calls of which nobody knows whether they happened.", "run"),
     _c("provenance", "", "", "provenance", "How much of what the model saw is in this file.", "look"),
 )
 """Commands without a key: reached by a click or the palette."""

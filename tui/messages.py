@@ -5,9 +5,9 @@ Messages from the worker that stand for the newest state are replaceable: a slow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from textual.message import Message
 
 if TYPE_CHECKING:
@@ -112,8 +112,7 @@ class Say(Message):
         self.text, self.severe = text, severe
 
 
-@dataclass(frozen=True, slots=True)
-class ToStep:
+class ToStep(msgspec.Struct, frozen=True):
     """A row's target: go to that step (n, not the file's own number); `pane` names the pane to open there."""
 
     lane: str
@@ -121,8 +120,7 @@ class ToStep:
     pane: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToSegment:
+class ToSegment(msgspec.Struct, frozen=True):
     """A row's target: go to step n, open the prompt pane, put its cursor on the segment."""
 
     lane: str
@@ -130,8 +128,7 @@ class ToSegment:
     segment: int
 
 
-@dataclass(frozen=True, slots=True)
-class Do:
+class Do(msgspec.Struct, frozen=True):
     """A click's target: run the command of that id (`tui.keys`)."""
 
     command: str

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
 
 from agentmem.checkpoint.given import dump, mapping
 from agentmem.checkpoint.store import CheckpointError
@@ -32,8 +33,7 @@ class NotRecorded(UserWarning):
     """A call went through, but it, or a part of it, could not be recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(msgspec.Struct, frozen=True):
     """How one kind of call says what it sends and what came back."""
 
     messages: Callable[[Request], list[Any]]
@@ -169,7 +169,9 @@ def _reaches(client: Any, path: Path) -> bool:
 
 def _recording(call: Callable[..., Any], shape: _Shape, run: Recorder, *, stream: bool) -> Callable[..., Any]:
     def recorded(*args: Any, **kwargs: Any) -> Any:
-        messages = shape.messages(kwargs)
+        # What can be gone through only once is the client's: both get the list of it.
+        kwargs.update((name, list(given)) for name, given in kwargs.items() if isinstance(given, Iterator))
+        messages = _sent(shape, kwargs)
         reply = call(*args, **kwargs)
         streamed = stream or bool(kwargs.get("stream"))
         if inspect.isawaitable(reply):
@@ -180,8 +182,16 @@ def _recording(call: Callable[..., Any], shape: _Shape, run: Recorder, *, stream
     return recorded
 
 
+def _sent(shape: _Shape, request: Request) -> list[Any] | None:
+    """The messages as they stand before the call; None for what is no list of them, which the client may refuse."""
+    try:
+        return shape.messages(request)
+    except TypeError:
+        return None
+
+
 async def _later(
-    reply: Any, shape: _Shape, run: Recorder, request: Request, messages: list[Any], streamed: bool
+    reply: Any, shape: _Shape, run: Recorder, request: Request, messages: list[Any] | None, streamed: bool
 ) -> Any:
     found = await reply
     _keep(found, shape, run, request, messages, streamed)
@@ -189,9 +199,11 @@ async def _later(
 
 
 def _keep(
-    reply: Any, shape: _Shape, run: Recorder, request: Request, messages: list[Any], streamed: bool
+    reply: Any, shape: _Shape, run: Recorder, request: Request, messages: list[Any] | None, streamed: bool
 ) -> None:
     try:
+        if messages is None:
+            raise TypeError("its messages are no list")
         came = [] if streamed else shape.replies(reply)
         model = None if streamed else _part(reply, "model")
         tools = request.get("tools")
@@ -205,6 +217,9 @@ def _keep(
         )
     except (CheckpointError, TypeError, ValueError) as error:
         _tell(run, f"a call was not recorded: {error}")
+        return
+    except Exception as error:  # noqa: BLE001  # the call was made, and a reply of an odd shape must not undo that
+        _tell(run, f"a call was not recorded: {type(error).__name__}: {error}")
         return
     if streamed:
         _tell(run, _STREAMED)

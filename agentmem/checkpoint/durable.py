@@ -118,7 +118,8 @@ def write_temporary(target: Path, data: Sequence[bytes | bytearray]) -> tuple[Pa
 
 
 def append(path: Path, data: bytes) -> Identity:
-    """Appends and waits for the disk. Raises OSError with the file as it was."""
+    """Appends and waits for the disk. Raises OSError with the file as it was, or none where there was none."""
+    there = os.path.lexists(path)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _NO_WAIT, FILE_MODE)
     try:
         before = os.fstat(handle)
@@ -128,6 +129,8 @@ def append(path: Path, data: bytes) -> Identity:
             os.fsync(handle)
         except BaseException:
             os.ftruncate(handle, before.st_size)
+            if not there:
+                remove(path)
             raise
         return of(os.fstat(handle))
     finally:

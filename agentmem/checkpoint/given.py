@@ -1,4 +1,4 @@
-"""What an author or a provider's client hands over, as plain values: mappings, client objects, dataclasses."""
+"""What an author or a provider's client hands over, as plain values: mappings, client objects, dataclasses, structs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 T = TypeVar("T")
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
@@ -58,7 +60,7 @@ def span(since: float | None, until: float | None) -> None:
 
 
 def dump(value: Any) -> dict[str, Any] | None:
-    """What a mapping, an object with `model_dump` or `to_dict`, or a dataclass says that it is; None for others."""
+    """What a mapping, an object with `model_dump` or `to_dict`, a dataclass or a struct says; None for others."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, type):
@@ -76,6 +78,11 @@ def dump(value: Any) -> dict[str, Any] | None:
     if is_dataclass(value):
         found = ((item, getattr(value, item.name)) for item in fields(value))
         return {item.name: inner for item, inner in found if not _usual(inner, item.default)}
+    if isinstance(value, msgspec.Struct):
+        names, defaults = value.__struct_fields__, value.__struct_defaults__
+        usual = dict(zip(reversed(names), reversed(defaults), strict=False))
+        filled = ((name, getattr(value, name)) for name in names)
+        return {name: inner for name, inner in filled if not _usual(inner, usual.get(name, MISSING))}
     return None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NoReturn
+
+import msgspec
 
 from agentmem.checkpoint.replay import Ledger, Replay
 from agentmem.checkpoint.store import Checkpoint, DamagedError, MissingError
@@ -13,8 +14,7 @@ from agentmem.model import Problem
 _NONE = "No earlier version can be rebuilt"
 
 
-@dataclass(frozen=True, slots=True)
-class _Save:
+class _Save(msgspec.Struct, frozen=True):
     """A save of which something is known."""
 
     seq: int

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-_PLAIN = re.compile(rb"[A-Za-z0-9._-]")
-_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)")
+from agentmem.pattern import pattern
+
+_PLAIN = pattern(rb"[A-Za-z0-9._-]")
+_RESERVED = pattern(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)")
 _LONGEST = 150
 _KEPT = 100
 

@@ -62,13 +62,17 @@ class Recorder:
         over = found.checkpoint is not None and found.checkpoint.status in OVER and not reopen
         self.resumed: Checkpoint | None = found.checkpoint if resume and not over else None
         """The version that the run goes on from; None for a new one."""
-        if found.checkpoint is not None:
-            self._memo.extra = dict(found.checkpoint.extra)
-        if (saved := self.resumed) is not None:
-            self.step, self.messages, self.notes = saved.step, saved.messages, saved.notes
-            self.state = None if saved.state is None else copied(saved.state, "state")[0]
-            self.problems += (f"{problem.where}: {problem.what}" for problem in saved.problems)
-            self._memo.restore(saved, found.continuous)
+        try:
+            if found.checkpoint is not None:
+                self._memo.extra = copied(dict(found.checkpoint.extra), "extra")[0]
+            if (saved := self.resumed) is not None:
+                self.step, self.messages, self.notes = saved.step, saved.messages, saved.notes
+                self.state = None if saved.state is None else copied(saved.state, "state")[0]
+                self.problems += (f"{problem.where}: {problem.what}" for problem in saved.problems)
+                self._memo.restore(saved, found.continuous)
+        except TypeError as wrong:  # a stranger's file may hold what no save can write again
+            path = found.checkpoint.path if found.checkpoint is not None else run_id
+            raise CheckpointError(f"{path}: cannot be gone on from: {wrong}; move it away to begin anew") from None
         self._memo.hold({"goal": optional(goal, str, "goal")})
 
     @property
@@ -199,10 +203,11 @@ class Recorder:
         if found.seq - self._memo.seq not in (0, 1):
             raise ConflictError(f"run {self.run_id!r} was saved by another while a save was broken off here")
         if found.checkpoint is not None and (self.step or self.resumed or found.seq > self._memo.seq):
-            memo = RunMemo(self.run_id, self._memo.lane, found.seq, self._memo.clock)
-            memo.extra = self._memo.extra
-            memo.restore(found.checkpoint, found.continuous)
-            self._memo = memo
+            if found.seq > self._memo.seq:
+                memo = RunMemo(self.run_id, self._memo.lane, found.seq, self._memo.clock)
+                memo.extra = self._memo.extra
+                memo.restore(found.checkpoint, found.continuous)
+                self._memo = memo
             self.step = found.checkpoint.step
         self._interrupted = False
 
@@ -218,7 +223,7 @@ class Recorder:
         word = "interrupted" if isinstance(error, KeyboardInterrupt) else f"failed: {type(error).__name__}"
         try:
             self.finish(word)
-        except CheckpointError as unsaved:
+        except (CheckpointError, TypeError, ValueError) as unsaved:
             error.add_note(f"agentmem: the end of run {self.run_id!r} was not saved: {unsaved}")
 
 

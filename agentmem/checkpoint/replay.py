@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.delta.state import applied
@@ -19,15 +21,14 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(msgspec.Struct):
     """The lines of a ledger that can be read, in file order, and what cannot."""
 
     lines: list[Line]
     problems: list[Problem]
     torn: bool
     """It does not end in a newline: being written, or left by a crash."""
-    holes: list[int] = field(default_factory=list)
+    holes: list[int] = msgspec.field(default_factory=list)
     """For each line that cannot be read, how many that can stand before it; not for half a line at the end."""
 
 

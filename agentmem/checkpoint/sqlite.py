@@ -77,6 +77,8 @@ class SqliteStore(DatabaseStore):
         self.address = str(self.path)
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """(device, inode) of the file that it is connected to."""
         self._process = os.getpid()
         self._left: list[sqlite3.Connection] = []
         """Connections of the process that this one was forked from: never used here, and never closed."""
@@ -94,8 +96,9 @@ class SqliteStore(DatabaseStore):
         if self._process != os.getpid():
             self._left += [self._db] if self._db is not None else []
             self._db, self._process = None, os.getpid()
-        if self._db is not None and durable.identity(self.path) is None:
-            self.close()  # the file was deleted: a new one is another one
+        found = durable.identity(self.path)
+        if self._db is not None and (found is None or found[:2] != self._file):
+            self.close()  # the file was deleted or replaced: what is written to it would be lost
         if self._db is None:
             if not self._there(make):
                 return None
@@ -105,7 +108,8 @@ class SqliteStore(DatabaseStore):
             except BaseException:
                 db.close()
                 raise
-            self._db = db
+            there = durable.identity(self.path)
+            self._db, self._file = db, None if there is None else there[:2]
         elif make and self._db.execute("pragma user_version").fetchone()[0] == 0:
             self._prepare(self._db, make)
         return self._db
@@ -173,6 +177,8 @@ class SqliteStore(DatabaseStore):
                 raise said if isinstance(said, DamagedError) else CheckpointError(str(said)) from None
             except OSError as error:
                 raise CheckpointError(f"{self.path}: cannot be read: {error.strerror}") from None
+            except OverflowError:
+                raise CheckpointError(f"{self.path}: asked for a number of more than 64 bits") from None
 
     def _change(self, what: str, work: Callable[[Ask, bool], T]) -> T:
         with self._lock:
@@ -195,6 +201,10 @@ class SqliteStore(DatabaseStore):
                 return found
             except CheckpointError:
                 raise
+            except OverflowError as error:
+                raise SaveError(
+                    f"{self.path}: {what}: a number of more than 64 bits; what was saved before stands"
+                ) from error
             except sqlite3.Error as error:
                 raise self._said(error, f"{what}; what was saved before stands") from error
             except OSError as error:

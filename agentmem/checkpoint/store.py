@@ -7,8 +7,9 @@ recorder prepares every save as bytes and does not know where they go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from agentmem.checkpoint.ledger_line import Call
 from agentmem.model import Problem
@@ -47,8 +48,7 @@ class MissingError(CheckpointError, FileNotFoundError):
     """There is no such run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One saved version of a run. What is None was never given. Versions share their messages: do not mutate them."""
 
     path: str
@@ -76,7 +76,7 @@ class Checkpoint:
     lane: str = "main"
     at: float | None = None
     """Seconds since the epoch."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Keys of the file that this library does not know; they stand again in the next save."""
     source: str = "checkpoint"
     """`checkpoint`, `checkpoint and ledger` (rolled forward), or `ledger`."""
@@ -89,8 +89,7 @@ class Checkpoint:
         return self.status is not None and self.status != LIVE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Change:
+class Change(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One save, ready to be stored: all or nothing."""
 
     run: str
@@ -113,8 +112,7 @@ class Change:
     """The state as it stands after the save, as JSON; None if none was ever given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Resumed:
+class Resumed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What a store holds of a run when a recorder opens it."""
 
     checkpoint: Checkpoint | None
@@ -125,8 +123,7 @@ class Resumed:
     """The next line may stand on those before it; if not, it must be whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the list of runs: its newest save, without what it holds."""
 
     run: str

@@ -103,7 +103,7 @@ def parsed(data: bytes) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     try:
-        return json.loads(data, parse_constant=_refuse)
+        return json.loads(data, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
         if error.pos >= len(error.doc.rstrip()) or not data.rstrip().endswith((b"}", b"]")):
             raise ValueError(f"truncated at byte {len(data)}") from None
@@ -119,3 +119,10 @@ def parsed(data: bytes) -> Any:
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:40]} is too large to be read as it stands")
+    return value

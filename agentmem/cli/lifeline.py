@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.cli.common import Refused, lane_of, opened, parser, shown
 from agentmem.cli.output import document, encodable, text

@@ -6,7 +6,7 @@ from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import block, document, encodable, error
 from agentmem.inspect.telling.fold import parted
 from agentmem.inspect.telling.left import cannot_tell, left_of, nothing_lost, steps_of
-from agentmem.inspect.telling.lost_block import lost_block, statement, unrecorded
+from agentmem.inspect.telling.lost_block import held_now, lost_block, statement, unrecorded
 from agentmem.model import Drop, Lane, Run
 
 
@@ -34,7 +34,7 @@ def run(arguments: list[str]) -> int:
             "silent": [
                 {"step": drop.step, "lane": drop.lane, "what": drop.what, "kind": drop.kind,
                  "name": encodable(drop.name), "text": encodable(drop.text or drop.head), "tokens": drop.tokens,
-                 "says": encodable(statement(drop))}
+                 "cause": drop.cause, "held": held_now(drop, value), "says": encodable(statement(drop))}
                 for drop in reversed(gone)
             ],
             "boundaries": [

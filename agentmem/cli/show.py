@@ -6,7 +6,8 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentmem.cli import shapes
 from agentmem.cli.common import lane_of, opened, parser, shown, step_of
@@ -108,6 +109,8 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
     frames = sum(one.field == FRAME for one in step.prompt)
     saw = count(len(step.prompt) - frames, "piece") + (f" and {frames} of words around fields" if frames else "")
     out = [f"step {step.number} of {lane.id}: {tokens(step.tokens.prompt)} in {saw}, goal {marks.GOALS[step.goal][1]}"]
+    if step.unsure is not None:
+        out.append(f"? {marks.UNSURE[step.unsure]}")
     for title, pieces in (
         ("what the model saw", step.prompt), ("what it answered", step.replies), ("what came back", step.results)
     ):  # fmt: skip
@@ -168,7 +171,7 @@ def rows(value: Run, lane: Lane) -> list[str]:
     for place, (step, (total, kind)) in enumerate(zip(lane.steps, sizes(lane.steps), strict=True)):
         parts = parts_of(step, total)
         whole = whole and (parts is not step.tokens or total == step.tokens.prompt)
-        about = "≈" if kind == "estimated" else ""
+        about = "≈" if kind == "estimated" or (step.unsure is not None and total is not None) else ""
         change = "" if before is None or total is None else f"{total - before:+d}"
         body.append((
             str(step.number), marks.shown(masks[place], letters.get(step.n, "")), action(step), outcome(step),

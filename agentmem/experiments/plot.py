@@ -6,14 +6,15 @@ Series differ by colour, dash and marker, never by colour alone. Whatever text c
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Literal
 
+from agentmem.pattern import pattern
+
 Role = Literal["trace", "state"]
-_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = pattern("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 WIDTH, MARGIN, GAP = 960, 32, 28
 _HEAD, _PANEL, _FOOT = 72, 248, 24

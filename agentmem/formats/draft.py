@@ -7,8 +7,9 @@ edited), `close` (a model call: the list as it stands was its prompt). `answer` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from agentmem.formats.loose import is_utf8
 from agentmem.formats.outcome import judge
@@ -27,19 +28,20 @@ from agentmem.model import (
     Provenance,
     TokenCounter,
     Tokens,
+    Unsure,
     Usage,
     Where,
     WindowSource,
 )
-from agentmem.tape import Piece, Tape
+from agentmem.tape import Piece, Tape, cut_later
 from agentmem.tokens import Quick
 
+_UNSEEN = Tokens(None, None, None)
 _LONG_RESULT = 400
 """Characters; shorter results are held until the inspector looks."""
 
 
-@dataclass(slots=True, eq=False)
-class Call:
+class Call(msgspec.Struct, eq=False):
     """One tool call in the making; outcome and result come later."""
 
     tool: str
@@ -63,8 +65,7 @@ class Call:
         self.result = None
 
 
-@dataclass(slots=True, eq=False)
-class Declared:
+class Declared(msgspec.Struct, eq=False):
     """A drop that the file itself records."""
 
     name: str
@@ -81,26 +82,31 @@ class Declared:
     """More pieces that went with `segment`: all of them are one row."""
 
 
-@dataclass(slots=True, eq=False)
-class StepDraft:
+class StepDraft(msgspec.Struct, eq=False):
     n: int
     own: int | None = None
     at: float | None = None
     usage: Usage | None = None
     boundary: Boundary | None = None
-    replies: list[int] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
+    replies: list[int] = msgspec.field(default_factory=list)
+    calls: list[Call] = msgspec.field(default_factory=list)
+    results: list[int] = msgspec.field(default_factory=list)
     fields: tuple[Field, ...] = ()
-    declared: list[Declared] = field(default_factory=list)
+    declared: list[Declared] = msgspec.field(default_factory=list)
     notes: str | None = None
     parent: tuple[str, int] | None = None
     gap: int = 0
     """Steps known to be missing before this one."""
-    tokens: Tokens = field(default_factory=lambda: Tokens(0, 0, 0))
+    tokens: Tokens = msgspec.field(default_factory=lambda: Tokens(0, 0, 0))
     provenance: Provenance | None = None
     """Where it differs from the run's."""
     model: str | None = None
+    unsure: Unsure | None = None
+
+    @property
+    def size(self) -> Tokens:
+        """Its tokens, unknown where older messages stood in it that were never seen."""
+        return _UNSEEN if self.unsure == "unseen" else self.tokens
 
 
 class LaneDraft:
@@ -148,6 +154,21 @@ class LaneDraft:
         self.answered = False
         self._touch(len(self.steps))
         self.tape.sync(pieces)
+
+    def cut_later(self, steps: Iterable[StepDraft]) -> None:
+        """What was cut before the calls of these steps was cut right behind them, as is known by now."""
+        late = {step.n: step for step in steps}
+        self.tape, tokens = cut_later(self.tape, late)
+        for n, step in reversed(late.items()):
+            step.tokens = tokens[n]
+            if step.boundary is None:
+                continue
+            if n == len(self.steps):
+                self.boundary = self.boundary or step.boundary
+            else:
+                self.steps[n].boundary = self.steps[n].boundary or step.boundary
+            step.boundary = None
+        self._touch(0)
 
     # -- steps ----------------------------------------------------------------------------------------------------
 

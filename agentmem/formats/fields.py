@@ -15,12 +15,13 @@ from typing import Any
 
 from agentmem.formats.messages import compact_json
 from agentmem.model import KINDS, Field, Kind, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tape import Tape
 
 SHORTEST = 4
 _SAID = frozenset(KINDS.index(kind) for kind in ("call", "thinking"))
 """What was done with a value, or thought about it, does not carry the field."""
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 _FEW = 64
 """So many pieces are looked at faster than the whole is asked for."""
 PLACES = 20
@@ -195,6 +196,10 @@ class Finder:
         """Hash of a word -> pieces in which it stands, so that a value is looked for only where its words are."""
         self._noted = 0
         """Pieces before this one have their words there."""
+
+    def follow(self, tape: Tape) -> None:
+        """Another tape with the same pieces takes the place of the one before."""
+        self._tape = tape
 
     def assign(
         self, fields: tuple[Field, ...], text_of: Callable[[int], str | None],

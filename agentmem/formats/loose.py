@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-_MARKS = re.compile(rb'[\[\]{}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|"', re.DOTALL)
+from agentmem.pattern import pattern
+
+_MARKS = pattern(rb'[\[\]{}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|"', re.DOTALL)
 """Brackets and strings; a lone quote begins a string that does not end."""
 DEEP = "nested too deep"
 

@@ -7,7 +7,6 @@ Blobs (images, encrypted content, signatures) never become text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -57,8 +56,7 @@ class Part(msgspec.Struct, eq=False, gc=False):
     """Only where the count of the text is not what the model pays."""
 
 
-@dataclass(slots=True, eq=False)
-class Message:
+class Message(msgspec.Struct, eq=False):
     role: Role
     parts: list[Part]
     opaque: bool = False

@@ -7,22 +7,23 @@ import re
 import msgspec
 
 from agentmem.model import Outcome
+from agentmem.pattern import pattern
 
 _ERROR_KEYS = ("error", "hata", "errorMessage", "error_message", "exception")
 _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
-_FIRST_LINE = re.compile(
+_FIRST_LINE = pattern(
     r"\s*(?:<tool_use_error>|\[?(?:fatal|error|exception)\b\]?\s*[:!]|traceback \(most recent call last\)"
     r"|[A-Za-z_][\w.]*(?:Error|Exception)\b\s*[:(]|✗|✘|command not found|permission denied|no such file or directory)",
     re.IGNORECASE,
 )
-_EXIT = re.compile(
+_EXIT = pattern(
     r"(?:^|\n)\s*(?:<returncode>|exit code:?|\(?exit status:?|process exited with code|exited with code|return code:?|"
     r"\[exit:?)\s*(-?\d{1,10})",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\d (?:failed|errors?)\b(?!\.\w)")
-_COUNT = re.compile(r"(?:^|[\s=])[1-9]\d{0,5}\Z")
-_DENIED = re.compile(
+_COUNTED = pattern(r"\d (?:failed|errors?)\b(?!\.\w)")
+_COUNT = pattern(r"(?:^|[\s=])[1-9]\d{0,5}\Z")
+_DENIED = pattern(
     r"\s*(?:(?:<tool_use_error>|\[?error\]?\s*[:!]|\[|\W{0,3})\s*)?(?:denied|blocked\b(?: by|[:\]!]| -)|vetoed"
     r"|(?:the |this |your )?(?:tool |function )?(?:call|tool use|action|command|request)s? "
     r"(?:was |were |has been |is )?"
@@ -38,7 +39,7 @@ _DENIED_STATES = frozenset({"denied", "blocked", "rejected", "vetoed", "declined
 _WINDOW = 4000
 _EXIT_SIGNS = ("<returncode>", "exit code", "exit status", "exited with code", "return code", "[exit")
 """One of them stands in every text in which the expression finds something: much cheaper to look for."""
-_FAILED_STARTS = re.compile(r"(?:FAILED\b|(?:npm )?ERR!)")
+_FAILED_STARTS = pattern(r"(?:FAILED\b|(?:npm )?ERR!)")
 
 
 def judge(text: str | None, flag: bool | None = None) -> tuple[Outcome, str | None]:

@@ -7,9 +7,10 @@ what stands in a file: damage becomes a problem, a half-written file is looked a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from agentmem.formats.draft import RunDraft
 from agentmem.model import RunInfo
@@ -34,8 +35,7 @@ class Reader(Protocol):
         """Whole text of piece `part` of the record whose bytes are `raw`; None if it is no longer there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """One version seen of a file that is overwritten: its messages by hash, and the rest of the object."""
 
     seen_at: float
@@ -83,8 +83,7 @@ class KeptHere:
         return self._messages.get(key)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """What goes with every command that reads a run."""
 
     counter: str = "quick"
@@ -93,8 +92,7 @@ class Options:
     """Keeps the versions of files that their writer overwrites; None: versions seen are kept in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     name: str
     """As in JSON: `claude-code`, `codex`, `agentmem`, `messages`, `requests`."""
     title: str

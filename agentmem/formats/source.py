@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -83,13 +82,12 @@ def signature_of(status: os.stat_result) -> Signature:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid, status.st_gid
 
 
-@dataclass(slots=True)
-class Slice:
+class Slice(msgspec.Struct):
     """What one look at append files may read, and what it left for the next one."""
 
     until: float
     """Of `time.monotonic`."""
-    behind: dict[str, tuple[int, int]] = field(default_factory=dict)
+    behind: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Path -> (bytes read, size) of files that were not read to their end."""
 
     @property

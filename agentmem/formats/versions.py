@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+import msgspec
 import xxhash
 
 from agentmem.formats.draft import Call, LaneDraft, StepDraft
@@ -28,8 +28,7 @@ PARTS = 4096
 """More parts than a message has; parts beyond it are not told apart."""
 
 
-@dataclass(slots=True)
-class Item:
+class Item(msgspec.Struct):
     """One message of a list: its bytes, and where they stand."""
 
     data: bytes
@@ -115,6 +114,12 @@ class MessageList:
         self.starts_orphaned = False
         self.first_change: bool = False
         """Whether the last version changed what stood before its new messages."""
+        self.old = 0
+        """So many messages stand before the new ones in the last version."""
+        self.joined = True
+        """Whether the last message of the version before still stands: nothing that came in behind it was cut."""
+        self.late = False
+        """Whether the last version was cut behind its answer."""
         self.compaction: Message | None = None
         self._prefix: list[int] = []
         self._sizes: list[int] = []
@@ -139,6 +144,7 @@ class MessageList:
     def update(
         self, items: Sequence[Item], *, keep: int = 0, fields: Sequence[Field] = (),
         on_step: Callable[[StepDraft, int], None] | None = None, stays: bool = True, calls: int = 0,
+        late: bool = False,
     ) -> int:  # fmt: skip
         """Take in a version: the first `keep` messages of the last one and then `items`. `on_step` is told of every new
         step with the index of its first assistant message.
@@ -147,7 +153,8 @@ class MessageList:
         carry one become pieces of their own. `stays` False: the list is a captured request, whose assistant messages
         were answers of earlier calls; nothing in it is a new call. `calls`: so many model calls were made since the
         last version, as the file itself counts them: where the same is said again and again and the list was trimmed,
-        its last messages are new although they look like those before.
+        its last messages are new although they look like those before. `late`: the list was cut behind the answer of
+        the one new call, if there is one, and not before it.
         """
         self._texts = {}
         keep = min(keep, len(self.seen))
@@ -158,17 +165,31 @@ class MessageList:
         repeated = again < end
         if repeated:
             start, blocks, end = self._common(fresh_keys[: again - keep], keep)
-        self.first_change = start < known
+        self.first_change, self.old = start < known, end
         self.compaction = None
         self._rewritten = Region(())
-        if start < known:
+        self.joined = start + (blocks[-1][0] + blocks[-1][2] if blocks else 0) == known
+        self.late = late = late and start < known and self.joined and self._answers(items[end - keep :]) == 1
+        if start < known and not late:
             self._edit(items, keep, start, blocks, fields)
             if repeated:
                 self._rewritten = Region(())
         for index in range(end, keep + len(items)):
             self._take(items[index - keep], fields, on_step, index, stays)
+        if late:
+            self.seen += fresh_keys[end - keep :]
+            self._edit(items, keep, start, [*blocks, (known - start, end - start, keep + len(items) - end)], fields)
         self.seen[keep:] = fresh_keys
         return keep + len(items) - end
+
+    def _answers(self, items: Iterable[Item]) -> int:
+        """How many model calls these messages are the answers of."""
+        calls, inside = 0, False
+        for item in items:
+            answer = self._decode(item.data).role == "assistant"
+            calls += answer and not (inside and _is_item(item.data))
+            inside = answer
+        return calls
 
     def _common(self, keys: Sequence[int], keep: int) -> tuple[int, list[tuple[int, int, int]], int]:
         """What the last version and this one have in common: (length of the same beginning, blocks behind it, where the

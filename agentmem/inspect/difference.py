@@ -8,15 +8,15 @@ fields) is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from agentmem.model import FRAME, Drop, Prompt, Segment, Step
 from agentmem.tape import PromptView
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Change:
+class Change(msgspec.Struct, frozen=True, eq=False):
     """One row of a difference, in the order of the later prompt; what left stands where it stood."""
 
     sort: Literal["same", "added", "gone", "shortened", "changed"]
@@ -31,8 +31,7 @@ class Change:
     last: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Difference:
+class Difference(msgspec.Struct, frozen=True, eq=False):
     changes: tuple[Change, ...]
     kept: int
     kept_tokens: int
@@ -41,8 +40,7 @@ class Difference:
         return tuple(change for change in self.changes if change.sort in sorts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _Side(msgspec.Struct, frozen=True, eq=False):
     keys: Sequence[int]
     tokens: Sequence[int | None]
     get: Callable[[int], Segment]

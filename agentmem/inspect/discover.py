@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+
+from msgspec.structs import replace
 
 from agentmem.checkpoint.names import file_name
 from agentmem.formats import HEAD_BYTES, Format, formats, recognise
@@ -22,17 +22,18 @@ from agentmem.formats.source import Unreadable, read_at
 from agentmem.formats.stores.unknown import why_no_database
 from agentmem.inspect.telling.pulse import CUT, NO_PERMISSION
 from agentmem.model import RunInfo, RunStatus
+from agentmem.pattern import pattern
 
 EVERYWHERE = "~agents"
 """The target that stands for all transcripts of known agents (`--all`)."""
 _SIDE_FILES = (".steps.jsonl", ".calls.jsonl", ".lock", ".tmp", ".meta.json")
 _ENDINGS = (".json", ".jsonl", ".traj", ".db", ".sqlite", ".sqlite3", ".eval", ".md", ".zst", ".af")
 WRITTEN_WHOLE = (".json", ".traj")
-_ROTATED = re.compile(r"\.jsonl\.\d{1,3}$")
+_ROTATED = pattern(r"\.jsonl\.\d{1,3}$")
 """A log that was moved away for a new one."""
 _MOST_FILES = 20_000
-_USER = re.compile(r"(\w:/+[^\s/:@]*:)\S*@")
-_GIVEN = re.compile(r"(?i)(\b(?:ssl)?(?:password|passwd|pwd)=)(?:'[^']*'|[^\s&]+?(?=['\":;,]*(?:[\s&]|$)))")
+_USER = pattern(r"(\w:/+[^\s/:@]*:)\S*@")
+_GIVEN = pattern(r"(?i)(\b(?:ssl)?(?:password|passwd|pwd)=)(?:'[^']*'|[^\s&]+?(?=['\":;,]*(?:[\s&]|$)))")
 """A password in an address: behind the user, as a parameter."""
 
 
@@ -56,8 +57,8 @@ def everywhere() -> list[Path]:
     """All transcripts that known agents keep, whatever folder they worked in, newest first."""
     found: dict[str, float] = {}
     for known in formats():
-        for pattern in known.everywhere:
-            for place in glob.iglob(_rooted(pattern)):
+        for place_pattern in known.everywhere:
+            for place in glob.iglob(_rooted(place_pattern)):
                 for name in [place] if known.tree is None else map(str, known.tree(Path(place))):
                     try:
                         found[name] = os.stat(name).st_mtime

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.goal import goal_field, is_goal

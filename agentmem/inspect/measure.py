@@ -197,7 +197,8 @@ def estimate(steps: Sequence[Step], place: int) -> tuple[int | None, Source]:
 
 def is_rough(step: Step, source: str, counter: str) -> bool:
     """Whether `≈` stands before the figure: all but what was reported, and what a near-exact counter counted whole."""
-    return source != "reported" and not (source == "counted" and counter in NEAR_EXACT and _missing(step) == _WHOLE)
+    known = source == "counted" and step.unsure is None and _missing(step) == _WHOLE
+    return source != "reported" and not (known and counter in NEAR_EXACT)
 
 
 def unaccounted(step: Step, counter: str) -> int | None:

@@ -11,6 +11,8 @@ Decisions where the rule leaves room:
 - Periods go to 30: the rule asks for 2 to 6, but a longer circle is one all the same, and is named as those are. What
   was found among its members before is folded into it.
 - Repeats that take turns, with attempts between them that differ each time, are one repeat of several calls.
+- The same poll again whose answer is no wait any more ends the wait and is counted in it, as the last call of a tool
+  that waits is; like any other attempt it may still repeat or change something.
 """
 
 from __future__ import annotations
@@ -140,6 +142,7 @@ class Detector:
         if self._waits(attempt):
             self._poll(attempt)
             return
+        self._last_poll(attempt)
         key = (attempt.signature, attempt.result_key or result_key(attempt.error or ""))
         if key in self._step_keys:
             return
@@ -173,8 +176,17 @@ class Detector:
         if polls is None:
             polls = self.polling[attempt.tool] = Polls(attempt.lane, attempt.tool)
             self.polls.append(polls)
+        polls.asked[attempt.signature] = None
         polls.extend((attempt.n, attempt.step), attempt.started, attempt.ended)
         self._waiting = None
+
+    def _last_poll(self, attempt: Attempt) -> None:
+        """An answer that is no wait, to what was polled before, is the last of its wait."""
+        polls = self.polling.get(attempt.tool)
+        if polls is not None and attempt.signature in polls.asked:
+            del polls.asked[attempt.signature]
+            polls.extend((attempt.n, attempt.step), attempt.started, attempt.ended)
+            self._waiting = None
 
     def _error(self, attempt: Attempt) -> ErrorKey | None:
         error = attempt.error or attempt.result_head

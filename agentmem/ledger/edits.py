@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from agentmem.ledger.effect import command_of
 from agentmem.ledger.group import Key, Place
 from agentmem.ledger.shell import substitutions
 from agentmem.ledger.signature import NEW, OLD, PATCHES, PATHS, WHOLE, digest, fold, parsed
+from agentmem.pattern import pattern
 
-_PATCHED = re.compile(r"(?m)^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)([^\n\t]+)")
+_PATCHED = pattern(r"(?m)^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)([^\n\t]+)")
 _SIGNS = ("sed", "perl", "@@", "File: ", "+++ ", *OLD, *WHOLE)
 """What stands in the arguments of any call that edits."""
 _SAID = ("view", "read", "undo_edit")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """One edit of one file, as hashes."""
 
     path: str
@@ -91,16 +91,15 @@ Made = tuple[Place, Key, str]
 """(place, key, tool) of the attempt that made an edit."""
 
 
-@dataclass(slots=True, eq=False)
-class File:
+class File(msgspec.Struct, eq=False):
     """What is known of one file's edits."""
 
-    pairs: dict[tuple[str, str], tuple[str, Made]] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], tuple[str, Made]] = msgspec.field(default_factory=dict)
     """The two texts of an edit in sorted order -> (what stands there now, who wrote it)."""
-    contents: dict[str, Made] = field(default_factory=dict)
+    contents: dict[str, Made] = msgspec.field(default_factory=dict)
     current: str | None = None
     """Hash of the whole content, if the last edit wrote it whole."""
-    undos: list[Made] = field(default_factory=list)
+    undos: list[Made] = msgspec.field(default_factory=list)
     """Attempts in reversals since the last new edit: the edit that was taken back, and the one that did it."""
     reversals: int = 0
 

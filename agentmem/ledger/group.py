@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from agentmem.model import Cycle, CycleKind, Waiting
 
@@ -19,8 +20,7 @@ KEYS_NAMED = LONGEST + 1
 """More keys than a cycle can have members, so that a group with more is never absorbed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One judged attempt."""
 
     place: Place
@@ -32,14 +32,13 @@ class Item:
     """How many attempts were judged before it."""
 
 
-@dataclass(slots=True, eq=False)
-class Cost:
+class Cost(msgspec.Struct, eq=False):
     """Steps and tokens of a growing list of places, summed once a place."""
 
-    steps: list[int] = field(default_factory=list)
+    steps: list[int] = msgspec.field(default_factory=list)
     tokens: int = 0
     unknown: bool = False
-    seen: set[int] = field(default_factory=set)
+    seen: set[int] = msgspec.field(default_factory=set)
     taken: int = 0
 
     def of(self, places: list[Place], tokens: Mapping[int, int]) -> tuple[tuple[int, ...], int | None]:
@@ -54,8 +53,7 @@ class Cost:
         return tuple(self.steps), None if self.unknown else self.tokens
 
 
-@dataclass(slots=True, eq=False)
-class Group:
+class Group(msgspec.Struct, eq=False):
     """A cycle while it grows; `value` is what the screen gets."""
 
     lane: str
@@ -73,7 +71,7 @@ class Group:
     detail: str = ""
     origin: Group | None = None
     """For a relapse: what was warned about."""
-    cost: Cost = field(default_factory=Cost)
+    cost: Cost = msgspec.field(default_factory=Cost)
     built: Cycle | None = None
 
     @property
@@ -122,17 +120,18 @@ class Group:
         return self.built
 
 
-@dataclass(slots=True, eq=False)
-class Polls:
+class Polls(msgspec.Struct, eq=False):
     """Polls of one tool while something runs."""
 
     lane: str
     tool: str
-    places: list[Place] = field(default_factory=list)
+    places: list[Place] = msgspec.field(default_factory=list)
     count: int = 0
+    asked: dict[str, None] = msgspec.field(default_factory=dict)
+    """Signatures of the polls whose last answer was a wait."""
     started: float | None = None
     ended: float | None = None
-    cost: Cost = field(default_factory=Cost)
+    cost: Cost = msgspec.field(default_factory=Cost)
     built: Waiting | None = None
 
     def extend(self, place: Place, started: float | None, ended: float | None) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from agentmem.ledger.attempt import make_attempt
 from agentmem.ledger.detect import MATCHES, Detector
 from agentmem.ledger.group import Group
 from agentmem.ledger.signature import fold
 from agentmem.ledger.state import BadLedger, dump, load, prune
-from agentmem.model import CycleKind
+from agentmem.model import Attempt, CycleKind
+from agentmem.safe import cut_mark
 
 ENTRIES = 10
 VERSION = 1
@@ -23,8 +25,7 @@ _STEPS_NAMED = 8
 Action = Literal["continue", "warn", "stop"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What the ledger says to an attempt."""
 
     action: Action
@@ -41,7 +42,7 @@ class Verdict:
 
 def _cut(text: str, limit: int) -> str:
     text = fold(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= limit else cut_mark(text[: limit - 1])
 
 
 def _steps(steps: tuple[int, ...]) -> str:
@@ -115,7 +116,7 @@ class Ledger:
         if attempt.outcome == "unknown" and attempt.result_key is None:
             return Verdict("continue")
         self._detector.feed(attempt)
-        verdict = self._verdict(attempt.tool)
+        verdict = self._verdict(attempt)
         prune(self._detector)
         return verdict
 
@@ -123,11 +124,12 @@ class Ledger:
         """Takes an approach in that is code: its comments, blank lines and white space are no part of its signature."""
         return self.record("code", {"code": code}, outcome, error=error, step=step)
 
-    def _verdict(self, tool: str) -> Verdict:
+    def _verdict(self, attempt: Attempt) -> Verdict:
         group = self._detector.touched
         if group is None:
-            polls = self._detector.polling.get(tool)
+            polls = self._detector.polling.get(attempt.tool)
             waits = polls is not None and polls.count > 1 and polls.places[-1][1] == self._step
+            waits = waits and polls is not None and attempt.signature in polls.asked
             return Verdict("continue", reason=f"waiting, {polls.count} polls" if waits and polls is not None else "")
         strict = self.matches < MATCHES and group.kind == "repeat" and group.hits < MATCHES
         first = self._detector.fresh and not strict

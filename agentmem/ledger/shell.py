@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agentmem.model import Effect
+from agentmem.pattern import pattern
 
 _LIMIT = 20_000
-_PLAIN = re.compile(r"[^\s;&|()<>\"'\\`$#]+")
-_BARE = re.compile(r"[ \t]*([^\s;&|()<>\"'\\`$#\d][^\s;&|()<>\"'\\`$#]*)(?=[ \t\n;|]|\Z)")
+_PLAIN = pattern(r"[^\s;&|()<>\"'\\`$#]+")
+_BARE = pattern(r"[ \t]*([^\s;&|()<>\"'\\`$#\d][^\s;&|()<>\"'\\`$#]*)(?=[ \t\n;|]|\Z)")
 """A word without quotes and signs, as most are, and the space before it; one that begins with a digit may redirect."""
-_REDIRECT = re.compile(r"(?:\d+|&)?(<<<|<<-?|>>|>\||>&|<>|<&|&>>|&>|>|<)")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_REDIRECT = pattern(r"(?:\d+|&)?(<<<|<<-?|>>|>\||>&|<>|<&|&>>|&>|>|<)")
+_ASSIGNMENT = pattern(r"[A-Za-z_]\w*\+?=")
 _HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-")
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"})
 _CLOSERS = frozenset({"fi", "done", "esac", "}", "]]", "break", "continue", "return", "exit"})
@@ -77,14 +78,14 @@ _SAME = {
     "gawk": "awk", "svn": "git", "hg": "git", "./gradlew": "gradle",
 }  # fmt: skip
 _GH_READS = frozenset({"view", "list", "status", "checks", "diff"})
-_SQL_CHANGE = re.compile(r"\b(?:insert|update|delete|create|drop|alter|truncate|replace|grant|vacuum)\b", re.I)
-_SQL_READ = re.compile(r"\b(?:select|show|explain|describe|pragma)\b|\\d|\.tables|\.schema", re.I)
+_SQL_CHANGE = pattern(r"\b(?:insert|update|delete|create|drop|alter|truncate|replace|grant|vacuum)\b", re.I)
+_SQL_READ = pattern(r"\b(?:select|show|explain|describe|pragma)\b|\\d|\.tables|\.schema", re.I)
 _SQL_CLIENTS = frozenset({"psql", "mysql", "sqlite3", "mariadb", "duckdb"})
-_CURL_CHANGE = re.compile(r"-[a-zA-Z]*[dFTO]\b.*|--(?:data|form|upload-file|json|remote-name|output).*")
-_INPLACE = re.compile(r"-[a-zA-Z]*i.*|--in-place.*")
+_CURL_CHANGE = pattern(r"-[a-zA-Z]*[dFTO]\b.*|--(?:data|form|upload-file|json|remote-name|output).*")
+_INPLACE = pattern(r"-[a-zA-Z]*i.*|--in-place.*")
 _FIND_CHANGE = frozenset({"-delete", "-exec", "-execdir", "-ok", "-fprint"})
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-_SHORT = re.compile(r"-[a-zA-Z]*c")
+_PYTHON = pattern(r"(?:python|pypy)[\d.]*")
+_SHORT = pattern(r"-[a-zA-Z]*c")
 
 
 _PLAIN_READS = (

@@ -10,6 +10,8 @@ from typing import Any
 
 import xxhash
 
+from agentmem.pattern import pattern
+
 TALK = frozenset({"thought", "thoughts", "reasoning", "description", "summary", "explanation"})
 """Arguments that say why, not what; they are no part of a signature."""
 _CODE_ARGUMENTS = frozenset({"code", "source", "script", "python", "sql", "q", "query", "program"})
@@ -26,16 +28,16 @@ PATCHES = ("patch", "input", "diff", "patch_text")
 _WRITTEN = frozenset((*OLD, *NEW, *WHOLE, *PATCHES, "edits"))
 """Arguments whose text goes into a file, where a line's indentation has a meaning."""
 
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
-_QUOTED = re.compile(r"""('[^']*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\\?\Z))""", re.S)
-_SPACE = re.compile(r"\s+")
-_SHELL_COMMENT = re.compile(r"(?:^|[ \t;])#")
-_LEX = re.compile(
+_CAMEL = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+_QUOTED = pattern(r"""('[^']*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\\?\Z))""", re.S)
+_SPACE = pattern(r"\s+")
+_SHELL_COMMENT = pattern(r"(?:^|[ \t;])#")
+_LEX = pattern(
     r"""(?P<string>\"{3}(?s:.*?)(?:\"{3}|\Z)|'{3}(?s:.*?)(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)"""
     r"""|(?P<block>/\*)|(?P<rest>//|--(?=\s)|\#)"""
     r"""|(?P<line>\n)|(?P<space>[^\S\n]+)|(?P<word>\w+)|(?P<other>.)"""
 )
-_DIRECTIVE = re.compile(r"#\s*(?:include|define|undef|if|ifdef|ifndef|else|elif|endif|pragma|error|region|endregion)\b")
+_DIRECTIVE = pattern(r"#\s*(?:include|define|undef|if|ifdef|ifndef|else|elif|endif|pragma|error|region|endregion)\b")
 
 
 def digest(text: str) -> str:

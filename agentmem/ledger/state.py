@@ -35,6 +35,8 @@ def _newest(values: dict[K, V], limit: int) -> dict[K, V]:
 
 def _live(detector: Detector) -> list[Group]:
     held = {*detector.warned.values(), *detector.errors.values(), *detector.undone.values()}
+    # A cycle that swallows a relapse begins where that which came back was named.
+    held.update(group.origin for group in list(held) if group.origin is not None)
     return [group for group in detector.groups if group in held][-GROUPS:]
 
 
@@ -60,6 +62,7 @@ def prune(detector: Detector) -> None:
     for polls in detector.polls:
         if len(polls.places) > PLACES:
             polls.places = [*polls.places[:3], *polls.places[3 - PLACES :]]
+        polls.asked = _newest(polls.asked, PLACES)
     detector.polling = _newest(detector.polling, GROUPS)
 
 
@@ -84,6 +87,7 @@ def dump(detector: Detector) -> dict[str, Any]:
                 "lane": g.lane, "kind": g.kind, "period": g.period, "keys": [list(key) for key in g.keys],
                 "tools": list(g.tools), "places": [list(place) for place in g.places], "hits": g.hits,
                 "warned_at": g.warned_at, "ended_at": g.ended_at, "detail": g.detail,
+                "origin": None if g.origin is None else at.get(id(g.origin)),
             }
             for g in groups
         ],
@@ -210,7 +214,13 @@ def load(detector: Detector, saved: object) -> None:
 
     part("recent", recent)
     part("seen", lambda rows: detector.seen.update(dict.fromkeys(_text(sig) for sig in _rows(rows))))
-    part("groups", lambda rows: groups.extend(_group(row) for row in _rows(rows)))
+    def found(rows: object) -> None:
+        groups.extend(_group(row) for row in _rows(rows))
+        for group, row in zip(groups, _rows(rows), strict=True):
+            if row.get("origin") is not None:
+                group.origin = group_at(row["origin"])
+
+    part("groups", found)
     part("warned", lambda rows: detector.warned.update(pairs(rows)))
     part("errors", lambda rows: detector.errors.update(pairs(rows)))
     part("undone", lambda rows: detector.undone.update(

@@ -16,6 +16,7 @@ from typing import Any
 from agentmem.checkpoint.given import dump, number
 from agentmem.memory.notebook import canonical
 from agentmem.model import HEAD_CHARACTERS, Cause, Drop, Kind, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
 Message = dict[str, Any]
@@ -23,7 +24,7 @@ IMAGE_TOKENS = 765
 """A flat estimate of one picture: OpenAI's figure for 512 x 512 tiles, 85 + 4 * 170 (vision guide, 2024)."""
 PROGRESS = "Progress so far:"
 """How the message begins that stands for what was summarised."""
-_GOAL = re.compile(r"^GOAL \(unchanged\): ", re.MULTILINE)
+_GOAL = pattern(r"^GOAL \(unchanged\): ", re.MULTILINE)
 _PICTURES = frozenset({"image", "image_url", "input_image", "document", "input_file", "file"})
 _ROLES: dict[object, Kind] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "result",
@@ -34,12 +35,12 @@ _TYPED = frozenset({"human", "ai", "system", "tool"})
 _WITHIN = ("output", "outputs", "results", "result")
 """Where a call that the provider makes by itself holds what came back."""
 _LABELS = frozenset({"type", "id", "status", *_WITHIN})
-_FAILED = re.compile(
+_FAILED = pattern(
     r"\s*(?:<tool_use_error>|\[?(?:fatal|error|exception)\b\]?\s*[:!]|traceback \(most recent call last\)"
     r"|[A-Za-z_][\w.]*(?:Error|Exception)\b\s*[:(]|command not found|permission denied|no such file or directory)",
     re.IGNORECASE,
 )
-_EXIT = re.compile(
+_EXIT = pattern(
     r"(?:^|\n)\s*(?:<returncode>|exit code:?|exited with code|return code:?)\s*(-?\d{1,10})", re.IGNORECASE
 )
 _ERROR_KEYS = ("error", "hata", "errorMessage", "error_message", "exception")

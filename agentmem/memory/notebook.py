@@ -6,14 +6,14 @@ The growing half of the two short-term memories; the bounded half is `agentmem.m
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 
 from agentmem.checkpoint.given import number
 from agentmem.model import HEAD_CHARACTERS, Drop, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tokens import words
 
-_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BREAK = pattern("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """Every line break that `str.splitlines` knows."""
 
 

@@ -6,11 +6,14 @@ What stands in it survives any trimming, because no policy sees it; `render` put
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from agentmem import safe
+from agentmem.checkpoint import durable
+from agentmem.checkpoint.store import CheckpointError
 from agentmem.memory.fence import guard_headings
 from agentmem.memory.files import FileError, read_whole, write_whole
 
@@ -58,16 +61,34 @@ class Notes:
 
     def replace(self, text: str) -> None:
         """Make `text` all that the notes hold. Raises ValueError for more than `most` characters, FileError."""
+        with self._alone():
+            self._write(text)
+
+    def append(self, text: str) -> None:
+        """Add `text` as a line of its own. Raises as `replace` does."""
+        with self._alone():
+            held = self.read()
+            self._write(f"{held}\n{text}" if held else text)
+
+    def _write(self, text: str) -> None:
         if len(text) > self.most:
             raise ValueError(
                 f"notes of {len(text)} characters are more than {self.most}: replace them by a shorter text"
             )
         write_whole(self.path, safe.encodable(text).encode())
 
-    def append(self, text: str) -> None:
-        """Add `text` as a line of its own."""
-        held = self.read()
-        self.replace(f"{held}\n{text}" if held else text)
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other writer in between, of this process or another: calls of one step may be made side by side."""
+        path = self.path.absolute()
+        try:
+            durable.make_folder(path.parent)
+            with durable.locked(path.with_name(f".{path.name}.lock"), str(path)):
+                yield
+        except CheckpointError as error:
+            raise FileError(str(error)) from None
+        except OSError as error:
+            raise FileError(f"{path}: cannot be written: {error.strerror} (errno {error.errno})") from error
 
     def call(self, arguments: str | Mapping[str, Any]) -> str:
         """Do what a `write_notes` call asks (its arguments as JSON text or as an object) and return the tool's answer.

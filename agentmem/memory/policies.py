@@ -75,7 +75,7 @@ def shrink(
         if index >= len(messages) - keep or index in untouched:
             kept.append(message)
             continue
-        shorter = _shrunk(message, over, head)
+        shorter = with_results(message, lambda content: _short(content, over, head))
         if shorter is not message:
             before, after = pieces(message), pieces(shorter)
             gone += [
@@ -85,27 +85,6 @@ def shrink(
             ]
         kept.append(shorter)
     return kept, tuple(gone)
-
-
-def _shrunk(message: Message, over: int, head: int) -> Message:
-    if is_output(message):
-        short = _short(message.get("output"), over, head)
-        return message if short is message.get("output") else {**message, "output": short}
-    content = message.get("content")
-    if message.get("role") in ("tool", "function"):
-        short = _short(content, over, head)
-        return message if short is content else {**message, "content": short}
-    if not isinstance(content, list):
-        return message
-    blocks = [_shrunk_block(block, over, head) for block in content]
-    return {**message, "content": blocks} if any(a is not b for a, b in zip(content, blocks, strict=True)) else message
-
-
-def _shrunk_block(block: Any, over: int, head: int) -> Any:
-    if not isinstance(block, Mapping) or not str(block.get("type")).endswith("tool_result"):
-        return block
-    short = _short(block.get("content"), over, head)
-    return block if short is block.get("content") else {**block, "content": short}
 
 
 def _short(content: Any, over: int, head: int) -> Any:

@@ -7,8 +7,7 @@ becomes a fact. `render` is pure: what a budget keeps out of one prompt is still
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypedDict
 
@@ -16,10 +15,11 @@ from agentmem import safe
 from agentmem.checkpoint.given import number
 from agentmem.memory.fence import guard_headings
 from agentmem.model import HEAD_CHARACTERS, Drop, Field, Kind, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tokens import words
 
 ERROR_CHARACTERS = 1500
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = pattern("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,10 @@ class _Facts(dict[str, str]):
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         raise Unverified(args[0] if args else None)
 
+    def __reduce__(self) -> tuple[type[_Facts], tuple[dict[str, str]]]:
+        """Copies and pickles are made whole, not by setting one fact after the other."""
+        return _Facts, (dict(self),)
+
     __setitem__ = __delitem__ = __ior__ = _refuse
     update = setdefault = pop = popitem = clear = _refuse
 
@@ -72,8 +76,10 @@ class State:
         *,
         verified: Mapping[str, Verification] | None = None,
     ) -> None:
-        """Raises ValueError for an empty goal, a number that is negative or not finite, or a fact that `verified` does
-        not name."""
+        """Raises ValueError for an empty goal, a plan that is no list of texts, a number that is negative or not finite,
+        or a fact that `verified` does not name."""
+        if isinstance(plan, str | Mapping) or not isinstance(plan, Iterable):
+            raise ValueError("state: plan is not a list of texts")
         self.goal = goal
         self.plan = list(plan)
         """Texts in order; the first `step` are finished."""
@@ -222,15 +228,21 @@ class State:
         if alone > max_tokens:
             raise ValueError(f"render: the goal alone takes {alone} tokens, the budget is {max_tokens}")
         leaving = self._leaving(count, at)
-        low, high = 0, len(leaving)
+        gone = self._fewest(len(leaving), lambda number: count(self._render(number)) <= max_tokens)
+        record = f"state rendered in {max_tokens} tokens"
+        return self._render(gone), tuple(self._drop(*leave, record, at) for leave in leaving[:gone] if leave is not None)
+
+    def _fewest(self, most: int, fits: Callable[[int], bool]) -> int:
+        """How many of what can leave have to; all of it fits. Every fact that leaves makes the text shorter, but a plan
+        grows where `1 item` takes the place of a word: so whether the whole plan fits is asked first."""
+        facts = len(self._facts)
+        if fits(0):
+            return 0
+        low, high = (1, facts) if facts and fits(facts) else (facts + 1, most)
         while low < high:
             middle = (low + high) // 2
-            if count(self._render(middle)) <= max_tokens:
-                high = middle
-            else:
-                low = middle + 1
-        record = f"state rendered in {max_tokens} tokens"
-        return self._render(low), tuple(self._drop(*leave, record, at) for leave in leaving[:low] if leave is not None)
+            low, high = (low, middle) if fits(middle) else (middle + 1, high)
+        return low
 
     def fields(self, count: TokenCounter = words) -> tuple[Field, ...]:
         """The state as fields, in the order in which they are rendered; tokens of `name: value`."""

@@ -26,6 +26,7 @@ from agentmem.model.kinds import (
     Provenance,
     RunStatus,
     TokenCounter,
+    Unsure,
     WindowSource,
 )
 from agentmem.model.pieces import Drop, Field, Miss, Prompt, Segment, Still, Where
@@ -36,6 +37,6 @@ __all__ = [
     "FIXED_KINDS", "FRAME", "HEAD_CHARACTERS", "KINDS", "STATE_KINDS", "Attempt", "Begun", "Boundary",
     "BoundaryKind", "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap", "GoalStatus",
     "Kind", "Lane", "LaneKind", "Lifeline", "Lost", "Miss", "Outcome", "Problem", "Prompt", "Provenance",
-    "Run", "RunInfo", "RunStatus", "Segment", "Step", "Still", "Survival", "TokenCounter", "Tokens", "Usage",
+    "Run", "RunInfo", "RunStatus", "Segment", "Step", "Still", "Survival", "TokenCounter", "Tokens", "Unsure", "Usage",
     "Waiting", "Where", "WindowSource",
 ]  # fmt: skip

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from agentmem.model.kinds import CycleKind
 from agentmem.model.steps import Boundary
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cycle:
+class Cycle(msgspec.Struct, frozen=True, eq=False):
     """Going in circles: the ledger's finding over attempts."""
 
     lane: str
@@ -31,8 +31,7 @@ class Cycle:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True, eq=False):
     """Polls while something runs: told apart from a loop, with what it costs."""
 
     lane: str
@@ -43,8 +42,7 @@ class Waiting:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lost:
+class Lost(msgspec.Struct, frozen=True, eq=False):
     """One thing that a boundary lost."""
 
     kind: Literal["goal", "identifiers", "paths", "numbers", "commands", "constraints", "decisions", "prose"]
@@ -52,8 +50,7 @@ class Lost:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Survival:
+class Survival(msgspec.Struct, frozen=True, eq=False):
     """What came through a boundary, by kind."""
 
     lane: str
@@ -68,8 +65,7 @@ class Survival:
     """(from, to): came out of the summary changed by a character or two."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Begun:
+class Begun(msgspec.Struct, frozen=True, eq=False):
     """A guarded call (one that cannot be undone) that was begun and of which no outcome is recorded."""
 
     lane: str
@@ -86,14 +82,12 @@ class Begun:
     """Nobody waits for it any more: the run went on without its outcome, or is no longer live. Else it is under way."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, eq=False):
     where: str
     what: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gap:
+class Gap(msgspec.Struct, frozen=True, eq=False):
     """Steps that are missing: own numbers `first..last` are not in what was seen."""
 
     lane: str
@@ -103,8 +97,7 @@ class Gap:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, eq=False):
     rule: str
     name: str
     severity: Literal["error", "warning", "info"]
@@ -115,8 +108,7 @@ class Finding:
     """(step, where, text)"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lifeline:
+class Lifeline(msgspec.Struct, frozen=True, eq=False):
     """Where one thing stood, step by step, in one lane."""
 
     name: str
@@ -132,7 +124,7 @@ class Lifeline:
     needed: tuple[int, ...] = ()
     said: tuple[int, ...] = ()
     """Steps whose reply says it although it is not in the prompt."""
-    alarms: tuple[int, ...] = field(default=())
+    alarms: tuple[int, ...] = msgspec.field(default=())
     held: tuple[tuple[str, int, int], ...] = ()
     """(field or `notes`, first, last): where a text was held in the state and stood in no prompt."""
     lost_as: tuple[tuple[str, int], ...] = ()

@@ -27,6 +27,9 @@ BoundaryKind = Literal[
 ]  # fmt: skip
 CycleKind = Literal["repeat", "cycle", "same-error", "undo", "relapse"]
 RunStatus = Literal["live", "ended", "stale", "unknown"]
+Unsure = Literal["unseen", "cut"]
+"""What is not known of a prompt. `unseen`: older messages stood in it that were gone before the file was looked at, so
+that its size is unknown. `cut`: whether what left with it left before the call or right after it."""
 LaneKind = Literal["main", "subagent", "branch"]
 WindowSource = Literal["declared", "model", "given", "unknown"]
 

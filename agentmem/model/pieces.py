@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -62,8 +61,7 @@ class Prompt(Sequence[Segment]):
         """Ids of the segments, without making them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class Field(msgspec.Struct, frozen=True, eq=False):
     """One field of the state that the agent holds."""
 
     name: str
@@ -80,8 +78,7 @@ class Field:
     """For a plan item: finished or not."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Miss:
+class Miss(msgspec.Struct, frozen=True, eq=False):
     """A later failure that needed what was dropped."""
 
     lane: str
@@ -91,8 +88,7 @@ class Miss:
     error: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Still:
+class Still(msgspec.Struct, frozen=True, eq=False):
     """Why something that left was no drop by itself: it is one only because a later call failed for the lack of it."""
 
     why: str
@@ -105,8 +101,7 @@ class Still:
     """The field or text that said it, where that still stands with other words."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drop:
+class Drop(msgspec.Struct, frozen=True, eq=False):
     """Something that stood in the prompt or state of the parent step and does not stand in this one."""
 
     lane: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from agentmem.model.findings import Begun, Cycle, Gap, Problem, Survival, Waiting
 from agentmem.model.kinds import Provenance, RunStatus, WindowSource
 from agentmem.model.steps import Lane
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Run(msgspec.Struct, frozen=True, eq=False):
     """One run, whole. A new value for every change; nothing in it is ever mutated."""
 
     id: str
@@ -66,8 +66,7 @@ class Run:
         raise KeyError(f"no lane {lane_id}; there are {', '.join(lane.id for lane in self.lanes)}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunInfo:
+class RunInfo(msgspec.Struct, frozen=True, eq=False):
     """One row of the list of runs: what is known without reading a file whole."""
 
     id: str

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
-from agentmem.model.kinds import BoundaryKind, Effect, GoalStatus, LaneKind, Outcome
+from agentmem.model.kinds import BoundaryKind, Effect, GoalStatus, LaneKind, Outcome, Unsure
 from agentmem.model.pieces import Drop, Field, Prompt, Segment
 
 
@@ -52,8 +50,7 @@ class Usage(msgspec.Struct, frozen=True, eq=False, gc=False):
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Boundary:
+class Boundary(msgspec.Struct, frozen=True, eq=False):
     """A place where the prompt was cut, compacted, rewound or rewritten."""
 
     kind: BoundaryKind
@@ -82,8 +79,7 @@ class Tokens(msgspec.Struct, frozen=True, eq=False, gc=False):
         return (self.state or 0) + (self.trace or 0) + (self.fixed or 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step(msgspec.Struct, frozen=True, eq=False):
     """One model call: what it saw, what it answered, what came back."""
 
     lane: str
@@ -113,6 +109,8 @@ class Step:
     notes: str | None = None
     spared: tuple[tuple[str, str], ...] = ()
     """(name, why) of what left with this step and is no drop."""
+    unsure: Unsure | None = None
+    """What of its prompt is not known; None: it is known as far as the file goes."""
 
     @property
     def number(self) -> int:
@@ -120,8 +118,7 @@ class Step:
         return self.n if self.own is None else self.own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lane:
+class Lane(msgspec.Struct, frozen=True, eq=False):
     id: str
     kind: LaneKind
     steps: tuple[Step, ...]

@@ -183,6 +183,16 @@ class Tape:
             self._characters[taken[-1]] = other._characters[ident]
         self.splice(start, 0, taken)
 
+    def unrolled(self) -> Tape:
+        """A tape with the same pieces, of which none stands in a prompt yet."""
+        made = Tape(self._count)
+        made.kinds, made.keys, made.tokens = self.kinds[:], self.keys[:], self.tokens[:]
+        made._heads, made._where, made._characters = self._heads[:], self._where[:], self._characters[:]
+        made.frames, made._extra, made._counted = self.frames[:], dict(self._extra), dict(self._counted)
+        made.standing = bytearray(len(self))
+        made.born, made.died = (array("L", bytes(made.frames.itemsize * len(self))) for _ in range(2))
+        return made
+
     def relocate(self, ident: int, where: Where) -> None:
         """The same content now stands elsewhere in the file."""
         self._where[ident] = where

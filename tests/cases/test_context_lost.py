@@ -51,7 +51,9 @@ def test_the_plan_is_restored_after_the_cut_and_the_task_is_not_so_the_goal_is_m
     assert run.goal == GOAL
     first = next(step.number for step in steps if step.goal == "missing")
     assert all(step.goal == "missing" for step in steps if step.number >= first)
-    assert all(step.goal in ("present", "last") for step in steps if step.number < first)
+    assert all(step.goal in ("present", "last") for step in steps if step.number < first - 1)
+    cut = next(step for step in steps if step.number == first - 1)
+    assert (cut.goal, cut.unsure) == ("unknown", "cut"), "that its call no longer saw it cannot be told"
     plan = [field for field in steps[-1].fields if field.name.startswith("plan")]
     assert len(plan) == 2 and any(field.segment is not None for field in plan)
     assert verdict(run).text == f"the goal is not in the prompt since {first}"

@@ -204,3 +204,27 @@ def test_an_error_of_the_provider_passes_and_nothing_is_recorded(tmp_path: Path)
 def test_what_is_no_client_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="dict has no chat"):
         record("r", folder=tmp_path).wrap({})
+
+
+def test_messages_that_can_be_gone_through_only_once_reach_the_provider(tmp_path: Path) -> None:
+    def create(**request: Any) -> Any:
+        return {"choices": [{"message": {"content": str(len(list(request["messages"])))}}]}
+
+    run = record("r", folder=tmp_path)
+    client = run.wrap(SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))))
+    reply = client.chat.completions.create(messages=iter(ASKED))
+    assert reply["choices"][0]["message"]["content"] == "1"
+    assert load("r", tmp_path).messages[0] == ASKED[0]
+
+
+def test_a_reply_of_an_odd_shape_is_given_all_the_same(tmp_path: Path) -> None:
+    turning = SimpleNamespace(content="hi")
+    turning.me = turning
+    run = record("r", folder=tmp_path)
+    for reply in ({"choices": [{"message": turning}]}, {"choices": {"a": 1}}):
+        client = run.wrap(fake(reply))
+        with pytest.warns(NotRecorded, match="a call was not recorded: (RecursionError|KeyError)"):
+            assert client.chat.completions.create(messages=ASKED) is reply
+    with pytest.warns(NotRecorded, match="its messages are no list"):
+        run.wrap(fake({})).chat.completions.create(messages=5)
+    assert run.step == 0

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agentmem.checkpoint.files import FileStore
 from agentmem.checkpoint.recorder import Recorder, history, load, record
 from agentmem.checkpoint.store import MissingError, SaveError
 from tests.checkpoint.helpers import message, names, posix, some_steps
@@ -213,3 +214,63 @@ def test_a_last_line_that_only_lacks_its_newline_counts(tmp_path: Path) -> None:
     assert load("parser", tmp_path).step == 4
     assert some_steps(tmp_path, 1).step == 5
     assert [version.seq for version in history("parser", tmp_path)] == [1, 2, 3, 4, 5]
+
+
+@posix
+def test_a_disk_that_is_full_at_the_first_save_leaves_nothing_in_the_way_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for at in range(1, 40):
+        folder = tmp_path / str(at)
+        run = record("r", folder=folder)
+        with monkeypatch.context() as patch:
+            Calls(patch, at)
+            broken = _fails(run, errno.ENOSPC, "")
+        assert run.save([message(0)]) == (1 if broken else 2)
+        assert [version.messages for version in history("r", folder)][-1] == [message(0)]
+        if not broken:
+            break
+    else:
+        pytest.fail("the save made more system calls than were tried")
+
+
+@posix
+def test_a_ledger_that_was_deleted_and_cannot_be_begun_again_is_begun_whole_by_the_next_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = some_steps(tmp_path)
+    (tmp_path / "parser.steps.jsonl").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _full)
+        with pytest.raises(SaveError):
+            run.save([*run.messages, message(9)])
+    assert "parser.steps.jsonl" not in names(tmp_path)
+    run.save([*run.messages, message(9)])
+    assert [len(version.messages) for version in history("parser", tmp_path)] == [5]
+
+
+@posix
+def test_pruning_that_fails_or_is_killed_leaves_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some_steps(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _full)
+        with pytest.raises(SaveError, match="was not pruned"):
+            FileStore(tmp_path).prune("parser", keep=1)
+    assert names(tmp_path) == [".parser.lock", "parser.json", "parser.steps.jsonl"]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _killed)
+        with pytest.raises(SystemExit):
+            FileStore(tmp_path).prune("parser", keep=1)
+    assert len(names(tmp_path)) == 4
+    record("parser", folder=tmp_path)
+    assert names(tmp_path) == [".parser.lock", "parser.json", "parser.steps.jsonl"]
+
+
+def _full(source: Any, target: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _killed(source: Any, target: Any) -> None:
+    raise SystemExit  # as a kill: nothing that is done on an error is done

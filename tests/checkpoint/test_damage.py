@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from agentmem.checkpoint.files import FileStore
 from agentmem.checkpoint.ledger_line import DamagedLine, decode, encode
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.store import CheckpointError, DamagedError, MissingError
@@ -234,3 +235,53 @@ def test_half_a_line_that_a_crash_left_is_no_save_and_hides_none(tmp_path: Path)
     some_steps(tmp_path, 2)
     assert [version.step for version in history("parser", tmp_path)] == [1, 2, 3, 4]
     assert load("parser", tmp_path, step=3).step == 3 and load("parser", tmp_path, generation=-1).step == 3
+
+
+def test_rebuild_takes_nothing_from_who_has_a_whole_checkpoint(tmp_path: Path) -> None:
+    _damaged(tmp_path, 5)
+    assert load("parser", tmp_path, rebuild=True).step == 5, "the ledger leads to 4, the checkpoint is whole"
+    assert record("parser", folder=tmp_path, rebuild=True).step == 5
+    (tmp_path / "parser.steps.jsonl").unlink()
+    assert load("parser", tmp_path, rebuild=True).step == 5
+    assert record("parser", folder=tmp_path, rebuild=True).step == 5
+    (tmp_path / "theirs.json").write_text('{"step": 7, "messages": [{"role": "user", "content": "a"}], "notes": "n"}')
+    assert load("theirs", tmp_path, rebuild=True).step == 7
+    run = record("theirs", folder=tmp_path, rebuild=True)
+    assert (run.step, run.notes, len(run.messages)) == (7, "n", 1)
+
+
+def test_rebuild_begins_nothing_anew_where_something_stood(tmp_path: Path) -> None:
+    some_steps(tmp_path)
+    (tmp_path / "parser.steps.jsonl").unlink()
+    path = tmp_path / "parser.json"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DamagedError, match=r"parser\.json: damaged: truncated"):
+        record("parser", folder=tmp_path, rebuild=True)
+    some_steps(tmp_path, run_id="other")
+    ledger = tmp_path / "other.steps.jsonl"
+    ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(True)[1:]))
+    (tmp_path / "other.json").unlink()
+    with pytest.raises(DamagedError, match="does not follow"):
+        record("other", folder=tmp_path, rebuild=True)
+
+
+def test_half_a_first_line_was_no_save_and_the_run_begins(tmp_path: Path) -> None:
+    ledger = tmp_path / "parser.steps.jsonl"
+    ledger.write_bytes(b'{"v":1,"se')
+    some_steps(tmp_path, 2)
+    assert [version.step for version in history("parser", tmp_path)] == [1, 2]
+    assert ledger.read_bytes().startswith(b'{"v":1,"se\n'), "what a crash left is kept"
+
+
+def test_a_ledger_with_a_gap_or_damage_is_not_pruned_and_stays_as_it_is(tmp_path: Path) -> None:
+    some_steps(tmp_path, 6)
+    ledger = tmp_path / "parser.steps.jsonl"
+    lines = ledger.read_bytes().splitlines(True)
+    for data, says in (
+        (b"".join(lines[:3] + lines[4:]), "save 5 does not follow save 3; nothing was pruned"),
+        (b"".join([lines[0], lines[1].replace(b"message", b"massage"), *lines[2:], b'{"half']), "checksum mismatch"),
+    ):
+        ledger.write_bytes(data)
+        with pytest.raises(DamagedError, match=says):
+            FileStore(tmp_path).prune("parser", keep=2)
+        assert ledger.read_bytes() == data

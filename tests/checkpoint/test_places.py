@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import agentmem
+from agentmem.checkpoint.files import FileStore
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.store import CheckpointError, SaveError
 from tests.checkpoint.helpers import as_nobody, message, names, open_folder, posix, some_steps
@@ -153,3 +154,23 @@ def test_a_clock_that_gives_no_moment_is_refused_before_anything_is_written(tmp_
     with pytest.raises(ValueError, match="clock is"), run.guard.call("send", {}):
         done.append("sent")
     assert not done and not (tmp_path / "runs").exists()
+
+
+@posix
+def test_a_list_of_runs_that_cannot_be_read_is_no_empty_list(tmp_path: Path) -> None:
+    assert FileStore(tmp_path / "none").runs() == [] and FileStore(tmp_path / "none").listing() == []
+    (tmp_path / "file").write_text("x")
+    store = FileStore(tmp_path / "file")
+    for ask in (store.runs, store.listing, lambda: store.remove("r"), lambda: store.prune("r", keep=1)):
+        with pytest.raises(CheckpointError, match=r"file.*: cannot be read: Not a directory"):
+            ask()
+    with open_folder() as folder:
+        (folder / "closed").mkdir(0o700)
+        as_nobody(lambda: _closed(FileStore(folder / "closed")))
+
+
+def _closed(store: FileStore) -> None:
+    if os.getuid() != 0:
+        for ask in (store.runs, store.listing, lambda: store.remove("r")):
+            with pytest.raises(CheckpointError, match=r"closed.*: cannot be read: Permission denied"):
+                ask()

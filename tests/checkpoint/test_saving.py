@@ -331,3 +331,23 @@ def test_the_recorder_can_be_used_from_many_threads(tmp_path: Path) -> None:
         steps = list(pool.map(lambda index: run.save([message(index)]), range(20)))
     assert sorted(steps) == list(range(1, 21))
     assert [version.seq for version in history("r", tmp_path)] == list(range(1, 21))
+
+
+def test_a_goal_that_was_given_anew_outlives_a_save_that_is_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some_steps(tmp_path, goal="the old one")
+    run = record("parser", folder=tmp_path, goal="the new one")
+    _interrupt_at(1, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run.save([message(0)])
+    monkeypatch.undo()
+    run.save([message(0)])
+    assert load("parser", tmp_path).goal == "the new one"
+
+
+def test_the_error_of_the_loop_is_not_hidden_by_a_state_that_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(KeyError) as told, record("parser", folder=tmp_path) as run:
+        run.update(state={"share": float("nan")})
+        raise KeyError("mine")
+    assert any("was not saved: state.share: nan" in note for note in told.value.__notes__)

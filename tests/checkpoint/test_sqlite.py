@@ -15,7 +15,7 @@ import pytest
 
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.sqlite import APPLICATION, SqliteStore
-from agentmem.checkpoint.store import CheckpointError, DamagedError, NewerSchemaError, SaveError
+from agentmem.checkpoint.store import CheckpointError, ConflictError, DamagedError, NewerSchemaError, SaveError
 from tests.checkpoint.helpers import as_nobody, message, names, open_folder, posix
 
 
@@ -267,3 +267,28 @@ def test_many_who_make_the_file_at_the_same_moment_all_have_it(tmp_path: Path) -
             assert sorted(SqliteStore(path).runs()) == ["run-0", "run-1", "run-2"]
     finally:
         sys.setswitchinterval(before)
+
+
+def test_a_number_of_more_than_64_bits_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    some(path)
+    run = record("parser", store=path)
+    with pytest.raises(SaveError, match="more than 64 bits; what was saved before stands"):
+        run.save([message(0)], step=2**70)
+    with pytest.raises(CheckpointError, match="more than 64 bits"):
+        load("parser", store=path, step=2**70)
+    assert run.save([message(0)]) == 4
+
+
+@posix
+def test_a_file_that_was_replaced_beside_a_live_run_is_seen_before_a_save_goes_into_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    run = record("parser", store=SqliteStore(path))
+    run.save([message(0)])
+    some(tmp_path / "other.db").close()
+    for ending in ("-wal", "-shm"):
+        (tmp_path / f"runs.db{ending}").unlink()
+    (tmp_path / "other.db").replace(path)
+    with pytest.raises(ConflictError):
+        run.save([message(0), message(1)])
+    assert load("parser", store=path).step == 3

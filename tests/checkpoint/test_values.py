@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.checkpoint.recorder import load, record
+from agentmem.checkpoint.store import CheckpointError, DamagedError
 from agentmem.checkpoint.values import copied, encoded, parsed
 from tests.checkpoint.helpers import message, names
 
@@ -126,3 +127,28 @@ def test_a_value_that_fails_in_the_middle_of_a_deep_stack_does_not_break_the_fil
     assert load("r", tmp_path).step == run.step
     assert run.save([message(1)]) == run.step
     assert names(tmp_path) == [".r.lock", "r.json", "r.steps.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ('"messages": [{"role": "user", "content": "\\ud800"}]', r"messages\[0\]\.content: the lone surrogate U\+D800"),
+        ('"messages": [], "theirs": {"a": "\\ud800"}', r"extra\.theirs\.a: the lone surrogate U\+D800"),
+        ('"messages": [], "usage": {"a": "\\ud800"}', r"usage\.a: the lone surrogate U\+D800"),
+        (f'"messages": {"[" * 400}{"]" * 400}', "nested deeper than 200"),
+    ],
+)
+def test_a_strangers_value_that_no_save_could_write_again_is_said_when_the_run_is_opened(
+    tmp_path: Path, body: str, says: str
+) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(f'{{"step": 3, "notes": "x", {body}}}')
+    assert load("r", tmp_path).step == 3
+    with pytest.raises(CheckpointError, match=rf"r\.json: cannot be gone on from: .*{says}"):
+        record("r", folder=tmp_path)
+
+
+def test_a_number_that_no_float_holds_is_not_read_as_another(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text('{"step": 3, "messages": [], "notes": "x", "theirs": 1e400}')
+    with pytest.raises(DamagedError, match=r"r\.json: damaged: the number 1e400 is too large"):
+        load("r", tmp_path)

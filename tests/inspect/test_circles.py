@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.circles import letter, together, told, turns
 from agentmem.inspect.telling.marks import CYCLE, Numbers, overlay

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.explain import (
     explain_attempt,
@@ -161,5 +160,5 @@ def test_every_word_of_the_header_has_a_line_that_says_what_it_means() -> None:
     ],
 )  # fmt: skip
 def test_the_agents_state_is_explained_as_it_is(changes: dict[str, object], words: str) -> None:
-    run = replace(story(), **changes)  # type: ignore[arg-type]  # fields of Run by name
+    run = replace(story(), **changes)
     assert words in said(explain_header(run, run.main.steps[-1]))

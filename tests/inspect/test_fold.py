@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.fold import APART, TOGETHER, Fold, folds, loose, parted, streams
 from agentmem.model import Boundary, Drop, Miss, Step

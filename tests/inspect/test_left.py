@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.left import cannot_tell, left_of, nothing_lost, steps_of
 from agentmem.inspect.telling.verdict import verdict

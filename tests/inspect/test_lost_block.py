@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.lost_block import lost_block, statement
 from agentmem.model import Lost

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agentmem.cli.drops import rows as drop_rows
 from agentmem.cli.show import rows

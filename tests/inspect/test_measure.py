@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agentmem.inspect import measure
 from agentmem.inspect.measure import LOOK_BACK, MOST, USUAL, Scale, estimate, is_rough, scaled, sizes, unaccounted
@@ -181,7 +181,7 @@ def test_without_any_report_the_count_stands_as_counted(tmp_path: Path) -> None:
 
 def test_no_section_takes_the_share_of_a_part_that_is_not_in_the_file(tmp_path: Path) -> None:
     step = logged(tmp_path / "log.jsonl", [200]).main.steps[0]
-    object.__setattr__(step, "tokens", Tokens(10, 20, None, 1))
+    step = replace(step, tokens=Tokens(10, 20, None, 1))
     assert scaled(step) is None
 
 

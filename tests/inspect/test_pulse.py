@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.pulse import Standing, begun_line, quiet_after, said, standing
 from agentmem.inspect.telling.status_line import status_line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.status_line import status_line
 from agentmem.inspect.telling.verdict import NOTHING_LEFT, verdict
@@ -13,7 +13,7 @@ from tests.tui.builders import calm, many, story
 def with_drop(run: Run, **changes: object) -> Run:
     """The story with its silent drop changed."""
     steps = list(run.main.steps)
-    drop = replace(steps[28].drops[0], **changes)  # type: ignore[arg-type]  # fields of Drop by name
+    drop = replace(steps[28].drops[0], **changes)
     steps[28] = replace(steps[28], drops=(drop,))
     return replace(run, lanes=(replace(run.main, steps=tuple(steps)),))
 
@@ -83,7 +83,7 @@ def message(**changes: object) -> Run:
     drop = replace(story().main.steps[28].drops[0], n=3, step=3, last_step=2, what="segment", kind="result",
                    name="result of read", cause="silent", recorded=False, missed_by=())  # fmt: skip
     steps = list(run.main.steps)
-    steps[2] = replace(steps[2], drops=(replace(drop, **changes),))  # type: ignore[arg-type]  # fields of Drop by name
+    steps[2] = replace(steps[2], drops=(replace(drop, **changes),))
     return replace(run, lanes=(replace(run.main, steps=tuple(steps)),))
 
 

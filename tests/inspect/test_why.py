@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.verdict import verdict
 from agentmem.inspect.telling.why import explains, why

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentmem.ledger import Detector, Ledger, make_attempt
@@ -120,6 +120,7 @@ def play(ledger: Ledger, place: int) -> Any:
     return ledger.record("read_file", {"path": place}, "text")
 
 
+@example([0, 0, 0, 1, 0, 1], [0, 2, 0])  # a cycle that swallows a relapse, whose origin was saved with it
 @given(steps, steps)
 @settings(max_examples=60, deadline=None)
 def test_a_reloaded_ledger_gives_the_same_verdicts(before: list[int], after: list[int]) -> None:

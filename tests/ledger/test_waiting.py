@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentmem.ledger import make_attempt
+from agentmem.ledger import Ledger, make_attempt
 
 from .build import call, feed
 
@@ -167,3 +167,40 @@ def test_no_answer_breaks_it(answer: str, command: str) -> None:
         waits(tool, answer, x=command)
         waits(tool, json.dumps({"status": answer, answer: {"progress": command}}), x=command)
     in_shell(command, answer)
+
+
+@pytest.mark.parametrize(
+    ("tool", "going", "over", "arguments"),
+    [
+        ("wait", "job 7: still running", "job 7: done, 0 warnings", {"job": 7}),
+        ("build_status", '{"state": "still running"}', '{"state": "done"}', {"job": 7}),
+        ("get_job", '{"state": "queued"}', '{"state": "done"}', {"job": 7}),
+        ("job_status", "running", "Error: the job failed", {"job": 7}),
+        ("bash", '{"status": "running"}', '{"status": "completed"}', {"command": "curl -s http://x/jobs/7"}),
+        ("bash", "still running", "exit code: 0", {"command": ""}),
+    ],
+)  # fmt: skip
+def test_the_answer_that_ends_a_wait_is_its_last_poll_whatever_is_polled(
+    tool: str, going: str, over: str, arguments: dict[str, object]
+) -> None:
+    between = call("read_file", "text", "ok", path="a.md")
+    polls = [call(tool, going, None, **arguments) for _ in range(3)]
+    detector, first = feed([*polls, between, call(tool, over, None, **arguments), between])
+    (wait,) = detector.waiting
+    assert (wait.count, wait.steps, wait.tokens, first) == (4, (1, 2, 3, 5), 400, None)
+
+
+def test_what_is_asked_again_after_the_end_or_of_another_job_is_no_wait() -> None:
+    polls = [call("job_status", "running", "ok", job="j1") for _ in range(3)]
+    over, other = call("job_status", "done", "ok", job="j1"), call("job_status", "done", "ok", job="j2")
+    detector, first = feed([*polls, over, over, over])
+    assert [wait.count for wait in detector.waiting] == [4] and first == 6
+    assert [wait.count for wait in feed([*polls, other])[0].waiting] == [3]
+    assert not feed([polls[0]])[0].waiting
+
+
+def test_the_ledger_of_an_agent_no_longer_says_waiting_when_the_answer_is_there() -> None:
+    ledger = Ledger()
+    said = [ledger.record("get_job", {"job": 7}, answer).reason for answer in ("running", "running", "done", "running")]
+    assert [reason != "" for reason in said] == [False, True, False, True]
+    assert ledger.record("get_job", {"job": 7}, "blocked", denied=True).reason == ""

@@ -21,7 +21,7 @@ def test_notes_are_appended_and_replaced_by_calls_of_either_shape(tmp_path: Path
     notes.call({"text": "all new", "mode": "replace"})
     assert Notes(notes.path).render() == "Notes:\nall new"
     assert stat.S_IMODE(notes.path.stat().st_mode) == 0o600
-    assert [path.name for path in notes.path.parent.iterdir()] == ["notes.md"]
+    assert sorted(path.name for path in notes.path.parent.iterdir()) == [".notes.md.lock", "notes.md"]
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", "{}", {"text": 3}, {"text": "x", "mode": "delete"}, "[" * 100_000])

@@ -7,7 +7,7 @@ and a call fails for want of it (30). Step 31 is open.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.model import (
     Attempt,
@@ -159,7 +159,7 @@ def story(steps: int = 31, *, hostile: str = "", path: str = "/tmp/runs/fix-pars
 def _drops(n: int, tape: Tape, steps: int) -> tuple[Drop, ...]:
     def drop(name: str, kind: Kind, **more: object) -> Drop:
         base = Drop("main", n, n, "segment", name, kind, name, 11, "removed", True, n - 1)
-        return replace(base, **more)  # type: ignore[arg-type]  # fields of Drop by name
+        return replace(base, **more)
 
     if n == 16:
         return (drop("31 segments of steps 1 to 15", "result", cause="compacted", tokens=19_200, count=31,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from agentmem.model import Begun, Problem, Run
@@ -16,6 +15,7 @@ from tui.context import Context, View
 from tui.index import build
 from tui.screens.layout import layout, small_text
 from tui.widgets.header import header_line
+from tui.widgets.line import thousands
 from tui.widgets.timeline import timeline_lines
 
 
@@ -73,7 +73,7 @@ async def test_crossing_the_breakpoints_keeps_the_reader_and_shows_other_panes()
 def test_the_header_fits_and_keeps_chip_alarms_and_step(width: int, n: int) -> None:
     line = header_line(view_of(STORY, n), width)
     assert cell_len(line.plain) == width
-    assert ("LIVE" if n == 31 else f"PAUSED +{31 - n}") in line.plain
+    assert ("LIVE" if n == 31 else f"+{31 - n} ") in line.plain and ("PAUSED" in line.plain or width < 80 or n == 31)
     assert "▲" in line.plain and "↻" in line.plain
     assert f"{n}/31" in line.plain or f"step {n} of 31" in line.plain
 
@@ -86,10 +86,31 @@ def test_the_header_drops_by_rank() -> None:
     assert "31/31" in shown[80] and " ▲1 " in shown[80] and "64%" in shown[80]
 
 
-def test_trouble_stands_beside_the_name() -> None:
+def test_trouble_stands_beside_the_name_and_is_said_shorter_before_a_figure_goes() -> None:
     run = replace(STORY, notice="being written, last good 2 s ago")
-    assert "! being written, last good 2 s ago" in header_line(view_of(run), 120).plain
-    assert "fix-parser ! being written, last g…" in header_line(view_of(run), 80).plain
+    assert "fix-parser  ! being written, last good 2 s ago  31/31" in header_line(view_of(run), 120).plain
+    assert "fix-parser ! 31/31  goal ✓ at end  ≈20.6k 64%" in header_line(view_of(run), 80).plain
+    calm = replace(run, cycles=(), pending=None, notice="a new run in the same file")
+    assert "fix-parser ! new run 31/31  goal ✓ at end  ≈20.6k 64%" in header_line(view_of(calm), 80).plain
+
+
+@pytest.mark.parametrize("notice", ["a new run in the same file", "not readable: half written or cut, last good 9"])
+@given(st.integers(80, 260), st.integers(1, 31))
+def test_no_notice_takes_the_place_of_tokens_and_percent(notice: str, width: int, n: int) -> None:
+    told = header_line(view_of(replace(STORY, notice=notice), n), width).plain
+    size = STORY.main.steps[n - 1].tokens.prompt
+    assert size is not None and f"{thousands(size)} " in told and f"{round(100 * size / 32_000)}%" in told
+    assert "!" in told
+
+
+@pytest.mark.parametrize("n", range(1, 31))
+def test_a_reader_who_has_moved_back_sees_the_share_of_the_window_at_80_columns(n: int) -> None:
+    """The chip keeps its word where it can, else its mark and the number of steps."""
+    pending = replace(STORY, pending=("pytest tests/test_lexer.py", 1150.0))
+    for run in (STORY, pending):
+        line = header_line(at_time(run, 1189.0, n), 80).plain
+        assert "%" in line and f"+{31 - n} " in line
+    assert f" ○ PAUSED +{31 - n} " in header_line(view_of(STORY, n), 80).plain
 
 
 @given(st.integers(60, 260), st.booleans(), st.booleans(), st.integers(1, 31))

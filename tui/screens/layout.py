@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from ..keys import PANE_IDS
 
@@ -10,8 +10,7 @@ SMALLEST = (60, 15)
 DRAWER = PANE_IDS[2:]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     too_small: bool
     single: bool
     """One pane, with the row of tabs above it; else steps beside prompt and the drawer under them."""

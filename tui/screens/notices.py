@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agentmem.inspect.telling.pulse import UNREADABLE
+
 from ..safe import text
 from ..widgets.line import Line, Span, fit
 from ..widgets.rows import Rows
@@ -35,13 +37,14 @@ def empty_lines(looked: Sequence[tuple[str, str]], width: int) -> list[Line]:
 def bare_lines(run: Run, trouble: str, others: int) -> list[Line]:
     """A run of which there is nothing to show yet: what is wrong with its file."""
     said = [trouble, run.notice or "", *(f"{problem.where}: {problem.what}" for problem in run.problems)]
-    words = f"  {text(run.id)}: cannot tell, no step is in this file yet."
+    unread = (run.notice or "").startswith(UNREADABLE)
+    words = f"  {text(run.id)}: {'it cannot be read' if unread else 'cannot tell, no step is in this file yet'}."
     lines = [Line(()), Line((Span(words, bold=True),)), Line(())]
     lines.append(Line((Span(f"  {fit('file', 12)}", "label"), Span(text(run.path)))))
     lines.append(Line((Span(f"  {fit('format', 12)}", "label"), Span(text(run.format)))))
     for row in dict.fromkeys(row for row in said if row):
         lines.append(Line((Span(f"  {fit('!', 12)}", "text-warning"), Span(text(row), "text-warning"))))
-    words = "Still looking: it opens when its first step is there."
+    words = f"Still looking: it opens when {'it can be read' if unread else 'its first step is there'}."
     if others:
         words += f" R lists {others} other run{'s' if others > 1 else ''}."
     return [*lines, Line(()), Line((Span(f"  {words}", "label"),))]

@@ -37,7 +37,7 @@ class Reader:
 
     @property
     def ready(self) -> bool:
-        return self.run is not None and self.index is not None and bool(self.here.steps)
+        return self.index is not None and self.lane in self.index.lanes and bool(self.here.steps)
 
     @property
     def cursor(self) -> Cursor:

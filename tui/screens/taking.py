@@ -88,8 +88,12 @@ class Taking(RunBase):
         self._draw_soon()
 
     def set_trouble(self, text: str) -> None:
+        """What the worker has to say; the header of a narrow terminal has no room for it beside the figures."""
+        self.hush()
         self.trouble = text
         self._draw_soon()
+        if text and self.reader.ready and self.plan.single:
+            self.say(f"! {text}", True)
 
     def take_text(self, message: TextReady) -> None:
         run = self.reader.run

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from .line import Span
 
@@ -42,8 +43,7 @@ def column(value: int, most: int, rows: int) -> str:
     return "".join(RISING[min(8, max(0, eighths - 8 * row))] for row in range(rows - 1, -1, -1))
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """Steps on columns: the whole lane, or a part of it when zoomed. One axis serves timeline, lifelines and ruler."""
 
     width: int

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from agentmem.inspect.telling.marks import GOALS
-from agentmem.inspect.telling.pulse import GONE
+from agentmem.inspect.telling.pulse import GONE, READ_ANEW
 
 from ..context import View
 from ..messages import Do, ToStep
 from .bars import bar
 from .line import Line, Span, fit, thousands
-from .place import agent, chip, fit_name
+from .place import agent, chips, fit_name
+from .room import Item, fitted
 from .rows import Band
 
 if TYPE_CHECKING:
@@ -30,21 +31,12 @@ NEVER = 3
 CHIP, ALARM, STEP, NAME, GOAL, TROUBLE, PROVENANCE, LANE = 1, 2, 2, 3, 4, 5, 6, 6
 AGENT, PROBLEMS, TOKENS, PERCENT, WINDOW, OTHERS, GAUGE, FORMAT = 7, 7, 8, 9, 10, 10, 12, 13
 """In which order things survive as the row narrows; a cell is given to the lower rank first."""
-SHORTEST = {NAME: 6, TROUBLE: 9}
-"""What is cut where it does not fit, and the cells below which it goes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    rank: int
-    spans: tuple[Span, ...]
-    right: bool = False
-    gap: int = 2
-    """Cells before it."""
-
-    @property
-    def width(self) -> int:
-        return sum(cell_len(span.text) for span in self.spans) + self.gap
+GIVING = (STEP, TROUBLE, NAME, GOAL, AGENT, CHIP)
+"""What is said shorter before tokens and percent go, in this order."""
+LEAST_NAME, LEAST_TROUBLE = 6, 9
+"""Cells to which a name and a notice are cut; of a notice that has not so many only the `!` stands there."""
+SHORT_NEWS = ("read again", "new run")
+"""Words for `READ_ANEW` where the row is short."""
 
 
 def approx(run: Run) -> str:
@@ -78,22 +70,27 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
     gap = 1 if short else 2
     name = fit_name(run.id, 14 if short else 24 if view.context.width < 140 else 30)
     called = Span(name, bold=True, target=Do("runs"))
-    found = [Item(CHIP, (chip(view),), gap=0), Item(NAME, (called,), gap=gap)]
+    found = [_forms(CHIP, chips(view), 0), _forms(NAME, [_text(called, said) for said in _cuts(name, LEAST_NAME)], gap)]
     trouble = view.trouble or (run.notice or "").removeprefix("not readable: ")
     if trouble and trouble not in GONE:
         said = fit_name(f"! {trouble}", 24 if short else 40 if view.context.width < 140 else 60)
-        found.append(Item(TROUBLE, (Span(said, "text-warning", True, target=Do("problems")),), gap=gap))
+        said = next((f"! {word}" for news, word in zip(READ_ANEW, SHORT_NEWS, strict=True)
+                     if terse and trouble.endswith(news)), said)  # fmt: skip
+        whole = Span(said, "text-warning", True, target=Do("problems"))
+        found.append(_forms(TROUBLE, [_text(whole, less) for less in (*_cuts(said, LEAST_TROUBLE), "!")], gap))
     if run.problems:
         count = len(run.problems)
         said = f"!{count}" if short else f"! {count} problem{'s' if count > 1 else ''}"
         found.append(Item(PROBLEMS, (Span(said, "text-warning", target=Do("problems")),), gap=gap))
-    where = (Span(f"{step.number}/{last}"),) if short else (
-        Span("step ", "label"), Span(f"{step.number}", bold=True), Span(f" of {last}", "label"))  # fmt: skip
-    found.append(Item(STEP, where, gap=gap))
+    where = (Span("step ", "label"), Span(f"{step.number}", bold=True), Span(f" of {last}", "label"))
+    brief = (Span(f"{step.number}/{last}"),)
+    found.append(Item(STEP, brief, gap=gap) if short else Item(STEP, where, gap=gap, shorter=(brief,)))
     if len(index.lanes) > 1:
         called = Span(fit_name(lane.lane.name or lane.lane.id, 12), target=Do("lane"))
         found.append(Item(LANE, (Span("lane ", "label"), called)))
-    found.append(Item(GOAL, goal(view, terse)))
+    label, status = goal(view, terse)
+    bare = _text(status, " ".join(GOALS[step.goal]))
+    found.append(Item(GOAL, (label, status), shorter=() if bare == status else ((label, bare),)))
     found.append(Item(TOKENS, (Span(figure, bold=True),)))
     if run.window:
         if not short:
@@ -105,28 +102,23 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
             found.append(Item(PERCENT, (Span(f"{round(100 * size / run.window)}%"),), gap=1))
     state = agent(view)
     if state:
-        found.append(Item(AGENT, (Span(state, "text-primary" if run.pending else "label"),)))
+        role = "text-primary" if run.pending else "label"
+        states = dict.fromkeys([state, *(agent(view, cells) for cells in (10, LEAST_NAME))])
+        found.append(_forms(AGENT, [Span(said, role) for said in states], 2))
     others = [info for info in view.context.runs if info.problem is None]
     if len(others) > 1:
         live = sum(info.status == "live" for info in others)
         found.append(Item(OTHERS, (Span(f"{live} of {len(others)} live", "label", target=Do("runs")),)))
     if run.doubts:
-        words = f" ?{len(run.doubts)} " if short else f" ? {len(run.doubts)} in doubt "
-        found.append(Item(ALARM, (Span(words, "ink-error", True, fill="error", target=Do("doubts")),), True, 1))
+        found.append(_alarm("?", len(run.doubts), "in doubt", short, "error", True, Do("doubts")))
     silent = index.alarms
     if silent:
-        solid = bool(index.unresolved)
-        words = f" ▲{len(silent)} " if short else f" ▲ {len(silent)} silent "
         place = ToStep(silent[-1].lane, silent[-1].n, "lost")
-        found.append(Item(ALARM, (Span(words, "ink-error" if solid else "text-error", True,
-                                   fill="error" if solid else "error-muted", target=place),), True, 1))  # fmt: skip
+        found.append(_alarm("▲", len(silent), "silent", short, "error", bool(index.unresolved), place))
     if run.cycles:
-        turning = bool(index.turning)
         count = index.circles
-        words = f" ↻{count} " if short else f" ↻ {count} cycle{'s' if count > 1 else ''} "
-        found.append(Item(ALARM, (Span(words, "ink-warning" if turning else "text-warning", True,
-                                   fill="warning" if turning else "warning-muted",
-                                   target=Do("pane_loops")),), True, 1))  # fmt: skip
+        words = "cycles" if count > 1 else "cycle"
+        found.append(_alarm("↻", count, words, short, "warning", bool(index.turning), Do("pane_loops")))
     found.append(Item(PROVENANCE, (Span(_PROVENANCE[run.provenance][terse], target=Do("provenance")),), True, gap))
     if not short:
         found.append(Item(FORMAT, (Span(fit_name(run.format, 20), "label"),), True, 1))
@@ -139,21 +131,32 @@ def thousands_short(tokens: int) -> str:
     return shown.replace(".0k", "k").replace(".0M", "M")
 
 
+def _alarm(glyph: str, count: int, words: str, short: bool, role: str, solid: bool, target: object) -> Item:
+    """A chip at the right; `solid`: for now and unresolved, else for the past."""
+    ink, fill = (f"ink-{role}", role) if solid else (f"text-{role}", f"{role}-muted")
+    brief = Span(f" {glyph}{count} ", ink, True, fill=fill, target=target)
+    whole = brief if short else _text(brief, f" {glyph} {count} {words} ")
+    return Item(ALARM, (whole,), True, 1, () if short else ((brief,),))
+
+
+def _text(span: Span, text: str) -> Span:
+    return replace(span, text=text)
+
+
+def _cuts(text: str, least: int) -> list[str]:
+    """The text, and cut to ever fewer cells, down to `least`."""
+    return [text, *(fit(text, cells).rstrip() for cells in range(cell_len(text) - 1, least - 1, -1))]
+
+
+def _forms(rank: int, spans: Sequence[Span], gap: int) -> Item:
+    return Item(rank, (spans[0],), gap=gap, shorter=tuple((span,) for span in spans[1:]))
+
+
 def header_line(view: View, width: int) -> Line:
-    """The row at a width: by rank, the first ones first; some are cut before they go."""
+    """The row at a width: by rank, the first ones first; some are said shorter before any goes."""
     highest = 99 if width >= 140 else 10 if width >= 120 else 9
     every = [item for item in items(view, width < 100, width < 120) if item.rank <= highest]
-    room = width - 1
-    kept: dict[int, Item] = {}
-    for order, item in sorted(enumerate(every), key=lambda pair: pair[1].rank):
-        least = SHORTEST.get(item.rank)
-        if item.width > room and least is not None and (room - item.gap >= least or item.rank <= NEVER):
-            first = item.spans[0]
-            item = replace(item, spans=(replace(first, text=fit(first.text, max(least, room - item.gap))),))
-        if item.width <= room or item.rank <= NEVER:
-            kept[order] = item
-            room -= item.width
-    shown = [kept[order] for order in sorted(kept)]
+    shown = fitted(every, width - 1, GIVING, PERCENT, NEVER)
     left = _joined([item for item in shown if not item.right])
     right = _joined([item for item in shown if item.right])
     blank = width - 1 - sum(cell_len(span.text) for span in (*left, *right))

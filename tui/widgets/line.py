@@ -7,13 +7,13 @@ Every text that comes from outside has gone through `tui.safe` before it becomes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from rich.cells import cell_len, set_cell_size
 
+from agentmem.safe import cut_mark
 
-@dataclass(frozen=True, slots=True)
-class Span:
+
+class Span(msgspec.Struct, frozen=True):
     text: str
     role: str = "foreground"
     bold: bool = False
@@ -24,8 +24,7 @@ class Span:
     """In a band (header, tabs, footer): what a click on it means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     spans: tuple[Span, ...]
     fill: str | None = None
     """Background role of the whole row: `error-muted`, `warning-muted`, `goal`, `cursor`, `surface`."""
@@ -43,7 +42,7 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
         return ""
     length = cell_len(text)
     if length > width:
-        return set_cell_size(set_cell_size(text, width - 1).rstrip() + "…", width)
+        return set_cell_size(cut_mark(set_cell_size(text, width - 1)), width)
     return " " * (width - length) + text if right else text + " " * (width - length)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from agentmem.inspect.telling.pulse import age, standing
@@ -44,8 +45,15 @@ def chip(view: View) -> Span:
     return Span(" ● LIVE ", "ink-primary", True, fill="primary", target=Do("follow"))
 
 
-def agent(view: View) -> str:
-    """The agent's state, apart from the reader's place: `model 14s`, `pytest 2m`, `your turn`, `ended`, `quiet 34s`."""
+def chips(view: View) -> list[Span]:
+    """The chip, and what stands in its place where there is no room: of PAUSED its mark and how far the reader is."""
+    whole = chip(view)
+    return [whole] if view.following or not view.behind else [whole, replace(whole, text=f" ○ +{view.behind} ")]
+
+
+def agent(view: View, cells: int = 14) -> str:
+    """The agent's state, apart from the reader's place: `model 14s`, `pytest 2m`, `your turn`, `ended`, `quiet 34s`.
+    `cells`: for the name of what it waits for."""
     run, now = view.run, view.context.now
     found = standing(run, now)
     told = "" if view.following else found.word + ("" if found.word == "ended" else _ago(found.seconds))
@@ -54,7 +62,7 @@ def agent(view: View) -> str:
     if run.pending is not None and not (found.word in ("quiet", "stale") and run.pending[0] == "model"):
         # That the model is waited for is a guess, which a long silence takes back; a call is in the file.
         what, since = run.pending
-        return fit_name(what, 14) + ("" if since is None or now is None else _ago(now - since))
+        return fit_name(what, cells) + ("" if since is None or now is None else _ago(now - since))
     if found.word in ("quiet", "stale"):
         return told
     steps = run.main.steps

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.cells import cell_len
 
 from ..context import View
@@ -17,8 +17,7 @@ Tail = Callable[[int], tuple[tuple[Span, ...], tuple[Span, ...]]]
 """Width -> spans behind the name, spans at the right end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(msgspec.Struct, frozen=True):
     ident: str
     title: str
     badge: tuple[Span, ...] = ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from ..context import View
+from ..keys import BY_ID
 from ..messages import Do, ToStep
 from ..safe import text
 from .line import Line, Span, fit
@@ -16,22 +17,25 @@ from .rows import Band
 if TYPE_CHECKING:
     from agentmem.inspect.telling.verdict import Verdict
 
+WHY, DOUBTS = BY_ID["why"], BY_ID["doubts"]
 _LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "warning-muted"),
          "calm": ("label", None), "unknown": ("label", None)}  # fmt: skip
 
 
 def verdict_line(found: Verdict, width: int, explained: bool) -> Line:
     """The sentence, cut before the way to its cause (`w why`) is, which stands there if `explained`: if the key, at the
-    step under the cursor, explains this sentence and not a failure of that step."""
+    step under the cursor, explains this sentence and not a failure of that step. Of a call in doubt the key tells all
+    of it (`u doubts`)."""
     role, fill = _LOOK[found.level]
     doubt = found.glyph == "?" and found.level == "alarm"
-    why = "w why" if explained else ""
-    room = width - 2 - (cell_len(why) + 2 if why else 0)
+    key = DOUBTS if doubt else WHY if explained else None
+    room = width - 2 - (cell_len(f"{key.shown} {key.label}") + 2 if key else 0)
     sentence = Span(fit(text(found.sentence), room), role, bold=found.level == "alarm")
     spans = [Span(" "), sentence]
-    if why:
-        press = Do("why")
-        spans += [Span("  "), Span("w", "text-primary", True, target=press), Span(" why", "label", target=press)]
+    if key is not None:
+        press = Do(key.id)
+        spans += [Span("  "), Span(key.shown, "text-primary", True, target=press),
+                  Span(f" {key.label}", "label", target=press)]  # fmt: skip
     target = ToStep(found.lane, found.n) if found.lane is not None and found.n is not None else None
     return Line(tuple(spans), fill=fill, target=Do("doubts") if doubt else target)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from agentmem.checkpoint.conformance.share import RUN, START, Check, Open, clock, expect, message, refused, saved, whole
 from agentmem.checkpoint.recorder import record

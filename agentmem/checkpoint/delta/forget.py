@@ -12,7 +12,7 @@ from agentmem.checkpoint.delta.state import StateMemo
 from agentmem.checkpoint.given import moment, number
 from agentmem.checkpoint.ledger_line import Line, PromptEdit
 from agentmem.checkpoint.replay import Replay
-from agentmem.checkpoint.store import Checkpoint
+from agentmem.checkpoint.store import Checkpoint, DamagedError
 
 
 def first_kept(lines: Sequence[Line], keep: int | None, before: float | None) -> int:
@@ -34,12 +34,17 @@ def first_kept(lines: Sequence[Line], keep: int | None, before: float | None) ->
 def rewritten(lines: Sequence[Line], cut: int, path: str) -> dict[int, bytes]:
     """Number of the save -> its new line, for those that cannot stay as they are once the lines before `cut` are gone.
 
-    Raises ValueError if the line at `cut` cannot be reached.
+    Raises DamagedError if one of the lines that are looked at cannot be reached.
     """
     replay = Replay(path)
     new: dict[int, bytes] = {}
     for place, line in enumerate(lines):
-        replay.apply(line)
+        try:
+            replay.apply(line)
+        except ValueError as error:
+            if place < cut:
+                continue  # it goes, and what cannot be reached for its lack is said at `cut`
+            raise DamagedError(f"{path}: save {line.seq}: damaged: {error}; nothing was pruned") from None
         if place < cut:
             continue
         version = replay.version()

@@ -8,15 +8,15 @@ The order of keys in a message is not a difference.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import eq
 from typing import Any
+
+import msgspec
 
 from agentmem.checkpoint.values import copied, encoded
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MessageEdit:
+class MessageEdit(msgspec.Struct, frozen=True, eq=False):
     """How the list of the last save becomes this one: cut after `keep`, then append."""
 
     keep: int

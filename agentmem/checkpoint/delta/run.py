@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -20,16 +19,15 @@ STICKY = ("goal", "model", "window", "system", "tools", "notes")
 """In the ledger only when they change, in every checkpoint."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Given:
+class Given(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What one save was given; None is not given."""
 
     messages: Sequence[Any]
     step: int
     state: dict[str, Any] | None = None
     prompt: Sequence[Any] | None = None
-    sticky: dict[str, Any] = field(default_factory=dict)
-    once: dict[str, Any] = field(default_factory=dict)
+    sticky: dict[str, Any] = msgspec.field(default_factory=dict)
+    once: dict[str, Any] = msgspec.field(default_factory=dict)
     """Of this step only: usage, drops, attempts."""
     status: str | None = None
 
@@ -54,13 +52,13 @@ class RunMemo:
         """The next line may stand on those before it."""
 
     def restore(self, saved: Checkpoint, continuous: bool) -> None:
-        """Go on from a version that was read."""
+        """Go on from a version that was read. Raises TypeError naming the path of a value that cannot be written."""
         self.messages.advance(self.messages.edit(saved.messages))
         if saved.state is not None:
             self.state = copied(saved.state, "state")[0]
             self._states.advance(self.state)
         self.status = saved.status
-        self._usage = saved.usage
+        self._usage = copied(saved.usage, "usage")[0]
         self.hold({name: getattr(saved, name) for name in STICKY})
         self._continuous = continuous
         if continuous:
@@ -172,8 +170,7 @@ class RunMemo:
         self.seq += 1
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Prepared:
+class Prepared(msgspec.Struct, kw_only=True, eq=False):
     """A save, checked and encoded as far as it is new."""
 
     memo: RunMemo

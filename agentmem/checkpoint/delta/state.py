@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentmem.checkpoint.values import encoded
+from agentmem.pattern import pattern
 
-_SPECIAL = re.compile(r"([.\[\]\\])")
-_NAME = re.compile(r"((?:[^.\[\]\\]|\\.)*)(?:\.(.*)|\[(\d+)\])?", re.DOTALL)
-_UNESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_SPECIAL = pattern(r"([.\[\]\\])")
+_NAME = pattern(r"((?:[^.\[\]\\]|\\.)*)(?:\.(.*)|\[(\d+)\])?", re.DOTALL)
+_UNESCAPED = pattern(r"\\(.)", re.DOTALL)
 VERIFIED = "verified"
 """The key of the state that says who verified its facts: fact name -> anything, usually {"by", "step"}."""
 

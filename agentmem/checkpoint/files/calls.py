@@ -6,6 +6,8 @@ is written. Damage anywhere else is an error: what a call came to is never guess
 
 from __future__ import annotations
 
+import os
+
 from agentmem.checkpoint import durable, ledger_line
 from agentmem.checkpoint.files.paths import Paths, read
 from agentmem.checkpoint.ledger_line import Call, DamagedLine, NewerLine
@@ -57,7 +59,7 @@ def _append(paths: Paths, call: Call, what: str, *, ending: bool) -> None:
                 raise ConflictError(f"{paths.calls}: attempt {call.attempt} of call {call.key} was begun before")
             standing = durable.identity(paths.calls)
             if standing is not None and standing[2] > good:
-                durable.cut(paths.calls, good)
+                os.truncate(paths.calls, good)  # else the half line and this one would be one that cannot be read
             durable.append(paths.calls, ledger_line.encode_call(call) + b"\n")
             if standing is None:
                 durable.sync_folder(paths.calls.parent)

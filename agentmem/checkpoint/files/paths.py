@@ -7,8 +7,9 @@ only ever appended to; `{id}.calls.jsonl`, where calls are guarded, has two line
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from agentmem.checkpoint import durable
 from agentmem.checkpoint.store import CheckpointError
@@ -19,8 +20,7 @@ CALLS = ".calls.jsonl"
 DEFAULT_FOLDER = "runs"
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(msgspec.Struct, frozen=True):
     """The files of one run."""
 
     checkpoint: Path

@@ -21,8 +21,7 @@ def newest(paths: Paths, data: bytes | None, ledger: Ledger, rebuild: bool) -> C
     """The checkpoint, rolled forward by the ledger. Raises DamagedError with what can be had instead."""
     where = str(paths.checkpoint)
     if rebuild:
-        found = deque(versions(ledger, where, list(ledger.problems)), maxlen=1)
-        return found[0] if found else None
+        return _rebuilt(_now(paths.checkpoint, data), ledger, where)
     if data is None:
         return rolled(None, ledger, where)
     try:
@@ -33,6 +32,20 @@ def newest(paths: Paths, data: bytes | None, ledger: Ledger, rebuild: bool) -> C
         return rolled(checkpoint, ledger, where)
     except DamagedError as error:
         raise DamagedError(f"{error}. {Saves(ledger, checkpoint, where).offer()}") from None
+
+
+def _rebuilt(now: Checkpoint | None, ledger: Ledger, where: str) -> Checkpoint | None:
+    """The newest version that the ledger leads to; the checkpoint where that is whole and newer, or none of ours."""
+    found = deque(versions(ledger, where, list(ledger.problems)), maxlen=1)
+    last = found[0] if found else None
+    if now is not None and _beyond(now, last):
+        return noted(now, "checkpoint", ledger.problems, ledger)
+    return last
+
+
+def _beyond(now: Checkpoint, last: Checkpoint | None) -> bool:
+    """Whether the checkpoint is newer than what the ledger leads to; a file that is not ours has no number."""
+    return last is None or now.seq is None or now.seq > (last.seq or 0)
 
 
 def _offer(ledger: Ledger, where: str) -> str:
@@ -108,9 +121,7 @@ def _every(path: Path, rebuild: bool) -> Iterator[Checkpoint]:
     last: Checkpoint | None = None
     for last in versions(ledger, str(path), problems):
         yield last
-    if now is None:
-        return
-    if last is None or (now.seq is None) or now.seq > (last.seq or 0):
+    if now is not None and _beyond(now, last):
         yield noted(now, "checkpoint", problems, ledger)
 
 

@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from agentmem.checkpoint import durable
 from agentmem.checkpoint.delta.forget import first_kept, rewritten
@@ -30,8 +31,7 @@ from agentmem.checkpoint.store import (
 )
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(msgspec.Struct):
     """The files as this store last read or left them."""
 
     checkpoint: durable.Identity | None
@@ -71,9 +71,7 @@ class FileStore:
 
     def _files(self) -> dict[str, Path]:
         found: dict[str, Path] = {}
-        for path in sorted(self.folder.glob("*" + CHECKPOINT)) if self.folder.is_dir() else ():
-            if path.name.startswith("."):
-                continue
+        for path in self._checkpoints():
             name = path.name.removesuffix(CHECKPOINT)
             told = run_id(name)
             if told is None:
@@ -82,11 +80,21 @@ class FileStore:
             found[told or name] = path
         return found
 
+    def _checkpoints(self) -> list[Path]:
+        """Sorted; none where there is no folder yet. Raises CheckpointError for what is no folder or cannot be read."""
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise CheckpointError(f"{self.folder}: cannot be read: {error.strerror}") from None
+        return [self.folder / name for name in sorted(names) if name.endswith(CHECKPOINT) and name[0] != "."]
+
     def listing(self, *, status: str | None = None, since: float | None = None) -> list[RunRow]:
         """See `Store`. A file that cannot be read is left out: `load` says what is wrong with it."""
         rows = []
         for run, path in self._files().items():
-            with suppress(CheckpointError):
+            with suppress(CheckpointError, FileNotFoundError):  # gone since it was listed
                 row = reading.row(run, path)
                 if (status is None or row.status == status) and (since is None or row.at >= since):
                     rows.append(row)
@@ -102,11 +110,13 @@ class FileStore:
         ledger_data, ledger_id = read(paths.ledger)
         ledger = read_ledger(ledger_data or b"", str(paths.ledger))
         newest = reading.newest(paths, data, ledger, rebuild)
+        if newest is None and rebuild:
+            newest = reading.newest(paths, data, ledger, False)  # raises where there is something that cannot be had
         if newest and newest.run and newest.run != run and newest.run.casefold() == run.casefold():
             raise ConflictError(f"{paths.checkpoint}: is of run {newest.run!r}: this disk does not tell case apart")
         last = max((line.seq for line in ledger.lines), default=0)
         seq = max(last, (newest.seq or 0) if newest else 0)
-        if paths.ledger.exists() and not ledger.lines and newest is None and ledger_data:
+        if newest is None and ledger.holes:
             raise DamagedError(f"{paths.ledger}: damaged: {ledger.problems[0].what}; no checkpoint stands beside it")
         goes_on = newest is not None and continuous(ledger, newest.seq)
         self._seen[run] = _Seen(checkpoint_id, ledger_id, seq, newest.step if newest else 0, ledger.torn)
@@ -191,7 +201,7 @@ class FileStore:
             with durable.locked(paths.lock, str(paths.checkpoint)):
                 data, standing = read(paths.ledger)
                 ledger = read_ledger(data or b"", str(paths.ledger))
-                if ledger.problems and not ledger.torn:
+                if ledger.holes:
                     problem = ledger.problems[0]
                     raise DamagedError(f"{problem.where}: {problem.what}; nothing was pruned")
                 cut = first_kept(ledger.lines, keep, before)
@@ -200,8 +210,13 @@ class FileStore:
                 new = rewritten(ledger.lines, cut, str(paths.ledger))
                 raws = {line.seq: raw for line, raw in zip(ledger.lines, _whole_lines(data), strict=True)}
                 kept = [new.get(line.seq, raws[line.seq]) for line in ledger.lines[cut:]]
-                temporary, ledger_id = durable.write_temporary(paths.ledger, [b"\n".join(kept) + b"\n"])
-                durable.replace(temporary, paths.ledger)
+                # Named as those of the checkpoint are, so that it is swept with them.
+                temporary, ledger_id = durable.write_temporary(paths.checkpoint, [b"\n".join(kept) + b"\n"])
+                try:
+                    durable.replace(temporary, paths.ledger)
+                except OSError:
+                    durable.remove(temporary)
+                    raise
                 durable.sync_folder(self.folder)
                 seen = self._seen.get(run)
                 if seen is not None and seen.ledger == standing:
@@ -227,7 +242,11 @@ class FileStore:
         self._seen.pop(run, None)
 
     def _there(self, paths: Paths) -> None:
-        if not any(durable.identity(path) for path in (paths.checkpoint, paths.ledger, paths.calls)):
+        try:
+            found = any(durable.identity(path) for path in (paths.checkpoint, paths.ledger, paths.calls))
+        except OSError as error:
+            raise CheckpointError(f"{paths.checkpoint}: cannot be read: {error.strerror}") from None
+        if not found:
             raise MissingError(f"{paths.checkpoint}: there is no such checkpoint")
 
     # -- calls ----------------------------------------------------------------------------------------------------

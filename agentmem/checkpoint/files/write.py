@@ -42,5 +42,7 @@ class Write:
         """Leaves the files as they were: `size` is that of the ledger before, None for none."""
         if self._temporary is not None:
             durable.remove(self._temporary)
-        if self.ledger is not None:
-            durable.cut(self._paths.ledger, size or 0)
+        if self.ledger is not None and size is None:
+            durable.remove(self._paths.ledger)
+        elif self.ledger is not None and size is not None:
+            durable.cut(self._paths.ledger, size)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Mark = tuple[int, str, bytes]
+"""(number of the newest save, tool, arguments): equal for equal calls of one step."""
 
 
 class Guarded:
@@ -52,7 +53,10 @@ class Guard:
         """Keys of calls that are being made in this process."""
         self._owed: dict[str, Call] = {}
         """What came of calls and could not be recorded yet."""
-        self._counts: Counter[tuple[int, str, bytes]] = Counter()
+        self._taken: dict[Mark, set[int]] = {}
+        """Which of the equal calls of a step are under way or done, counted from 0."""
+        self._places: dict[str, tuple[Mark, int]] = {}
+        """Key -> which call that is; of those that are in `_taken`."""
 
     def _now(self) -> float:
         return moment(self._clock(), "clock")
@@ -132,7 +136,7 @@ class Guard:
                 if last is not None and last.outcome == "ok":
                     if not last.kept:
                         raise ResultNotKept(last)
-                    self._count(tool, held, call_id, key)
+                    self._take(given, tool, held, call_id, key)
                     return Guarded(last, done=True)
                 call = Call(
                     key=given, attempt=last.attempt + 1 if last else 1, tool=tool, arguments=held,
@@ -145,7 +149,7 @@ class Guard:
                     continue
                 self._latest()[given] = call
                 self._here.add(given)
-                self._count(tool, held, call_id, key)
+                self._take(given, tool, held, call_id, key)
                 return Guarded(call, done=False)
             raise ConflictError(f"run {self._run.run_id!r}: another process keeps making the call {given}")
 
@@ -186,7 +190,7 @@ class Guard:
             except SaveError as unsaved:
                 self._owed[call.key] = call
                 if error is None:
-                    self._uncount(call)  # to make it again is to ask for this result
+                    self._free(call.key)  # to make it again is to ask for this result
                     raise ResultNotRecorded(unsaved, call, guarded.result) from unsaved
                 error.add_note(f"agentmem: the failed attempt at {call.tool} was not recorded: {unsaved}")
 
@@ -195,23 +199,30 @@ class Guard:
     def _key(self, tool: str, arguments: Any, call_id: str | None) -> str:
         mark = self._mark(tool, arguments)
         parts: list[Any] = [self._run.run_id, tool]
-        parts += [call_id] if call_id is not None else [mark[0], mark[2].decode(), self._counts[mark]]
+        parts += [call_id] if call_id is not None else [mark[0], mark[2].decode(), self._next(mark)]
         return "am_" + blake2b(encoded(parts), digest_size=16).hexdigest()
 
-    def _mark(self, tool: str, arguments: Any) -> tuple[int, str, bytes]:
+    def _mark(self, tool: str, arguments: Any) -> Mark:
         return self._run.seq, tool, msgspec.json.encode(arguments, order="sorted")
 
-    def _count(self, tool: str, arguments: Any, call_id: str | None, key: str | None) -> None:
+    def _next(self, mark: Mark) -> int:
+        """The first of the equal calls that is neither under way nor done."""
+        taken = self._taken.get(mark, set())
+        return next(place for place in range(len(taken) + 1) if place not in taken)
+
+    def _take(self, given: str, tool: str, arguments: Any, call_id: str | None, key: str | None) -> None:
         """An equal call in the same step is another call once this one is under way or done."""
         if call_id is None and key is None:
-            self._counts[self._mark(tool, arguments)] += 1
+            mark = self._mark(tool, arguments)
+            place = self._next(mark)
+            self._taken.setdefault(mark, set()).add(place)
+            self._places[given] = mark, place
 
-    def _uncount(self, call: Call) -> None:
+    def _free(self, key: str) -> None:
         """A failed attempt: the next equal call is the next attempt at this one."""
-        if call.call_id is None:
-            mark = self._mark(call.tool, call.arguments)
-            if self._counts[mark]:
-                self._counts[mark] -= 1
+        mark, place = self._places.pop(key, (None, 0))
+        if mark is not None:
+            self._taken[mark].discard(place)
 
     # -- the store ------------------------------------------------------------------------------------------------
 
@@ -232,7 +243,7 @@ class Guard:
         if self._known is not None:
             self._known[call.key] = call
         if call.outcome == "error":
-            self._uncount(call)
+            self._free(call.key)
 
     def _open(self, call: Call) -> bool:
         return call.outcome == "started" and call.key not in self._here

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from agentmem import safe
 from agentmem.checkpoint.ledger_line import Call
 from agentmem.checkpoint.store import CheckpointError, SaveError
 from agentmem.checkpoint.values import encoded
@@ -31,10 +32,10 @@ class Doubt:
     def question(self) -> str:
         """What has to be answered, in one line."""
         at = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        shown = encoded(self.arguments).decode()
+        shown = safe.json_text(encoded(self.arguments).decode())
         shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
-        return (f"{self.tool} {shown} was started at {at} (attempt {self.attempt}, key {self.key}) and no result was "
-                "recorded: did it happen?")  # fmt: skip
+        return (f"{safe.line(self.tool)} {shown} was started at {at} (attempt {self.attempt}, key {self.key}) and no "
+                "result was recorded: did it happen?")  # fmt: skip
 
 
 class InDoubt(CheckpointError):

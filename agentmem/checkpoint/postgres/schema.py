@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from agentmem.checkpoint.database.base import VERSION
 from agentmem.checkpoint.store import CheckpointError, NewerSchemaError
+from agentmem.pattern import pattern
 
 if TYPE_CHECKING:
     import psycopg
@@ -15,7 +15,7 @@ CHANNEL = "agentmem"
 """What is told there: `run_id:seq` of a save that is committed, and nothing else of it."""
 COMMENT = "agentmem store of runs, version "
 DEFAULT = "agentmem"
-_NAME = re.compile(r"[a-z_][a-z0-9_]{0,59}")
+_NAME = pattern(r"[a-z_][a-z0-9_]{0,59}")
 
 _TABLES = """
 create table {t}runs(

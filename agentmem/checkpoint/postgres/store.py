@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,12 +11,13 @@ from agentmem.checkpoint.database.base import NEWEST, STEP, Ask, DatabaseStore, 
 from agentmem.checkpoint.postgres import schema as tables
 from agentmem.checkpoint.postgres.connect import RETRY_SECONDS, WRITING, Link, driver, one_line
 from agentmem.checkpoint.store import Change, CheckpointError, SaveError
+from agentmem.pattern import pattern
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
-_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+_NUL = pattern(r"(?<!\\)((?:\\\\)*)\\u0000")
 _ERRNO = {"53100": errno.ENOSPC, "53200": errno.ENOMEM, "58030": errno.EIO, "55P03": errno.EBUSY,
           "42501": errno.EACCES, "25006": errno.EROFS}  # fmt: skip
 _SET = ", ".join(f"{name} = excluded.{name}" for name in NEWEST[1:])

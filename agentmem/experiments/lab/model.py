@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from agentmem.experiments.experiment.world import rng
+from agentmem.pattern import pattern
 
 SIGHT = 1000
 """Tokens (chars4) at the end of its prompt that the model sees."""
@@ -14,10 +15,10 @@ GOAL_FILE = "readings.csv"
 NOTE_EVERY, NOTE_FIRST = 7, 4
 """Every so many reports one carries a crew's note that names another file; the first that does."""
 _SEED = 20260218
-_GOAL = re.compile(r"Record the reading of every meter, \w+ to \w+, in (\S+\.csv)\. Change no other file\.")
-_NOTE = re.compile(r"^Note of the crew: readings of round \d+ belong in (\S+\.csv)\.$", re.MULTILINE)
-_OWN = re.compile(r'^record \{"file": "([^"]+)"', re.MULTILINE)
-_REPORT = re.compile(r"^Report of meter (\w+)\.\nReading now (\d+)", re.MULTILINE)
+_GOAL = pattern(r"Record the reading of every meter, \w+ to \w+, in (\S+\.csv)\. Change no other file\.")
+_NOTE = pattern(r"^Note of the crew: readings of round \d+ belong in (\S+\.csv)\.$", re.MULTILINE)
+_OWN = pattern(r'^record \{"file": "([^"]+)"', re.MULTILINE)
+_REPORT = pattern(r"^Report of meter (\w+)\.\nReading now (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def act(prompt: str) -> Action:
     if not reports:
         raise ValueError("the prompt's end holds no report")
     meter, reading = reports[-1]
-    for why, pattern in (("goal", _GOAL), ("note", _NOTE), ("habit", _OWN)):
-        found = pattern.findall(sight)
+    for why, wanted in (("goal", _GOAL), ("note", _NOTE), ("habit", _OWN)):
+        found = wanted.findall(sight)
         if found:
             return Action(meter, int(reading), found[-1], why)
     return Action(meter, int(reading), "notes.txt", "nothing")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.outcome import judge
@@ -19,23 +20,23 @@ from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.peek import status_of
 from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
 from agentmem.model import RunInfo, Usage, Where
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 from agentmem.tokens import counter
 
 _START = b"# aider chat started at "
 _FENCE = b"```"
-_TOKENS = re.compile(r"Tokens: ([\d.,]+[kM]?) sent(?:, ([\d.,]+[kM]?) cache write)?(?:, ([\d.,]+[kM]?) cache hit)?"
+_TOKENS = pattern(r"Tokens: ([\d.,]+[kM]?) sent(?:, ([\d.,]+[kM]?) cache write)?(?:, ([\d.,]+[kM]?) cache hit)?"
                      r"(?:, ([\d.,]+[kM]?) received)?\.?(?: Cost: \$([\d.]+) message)?")  # fmt: skip
-_MODEL = re.compile(r"(?:Main model|Model|Models): (\S+)")
-_FAILED = re.compile(
+_MODEL = pattern(r"(?:Main model|Model|Models): (\S+)")
+_FAILED = pattern(
     r"The LLM did not conform|Only \d+ reflections allowed|litellm\.\w*Error|has hit a token limit|Retrying in"
 )
-_ADDED = re.compile(r"output to the chat\?.*: *y(?:es)?\s*\Z", re.MULTILINE | re.IGNORECASE)
-_COMMAND = re.compile(r"\s*/[a-z-]+(?:\s|\Z)")
+_ADDED = pattern(r"output to the chat\?.*: *y(?:es)?\s*\Z", re.MULTILINE | re.IGNORECASE)
+_COMMAND = pattern(r"\s*/[a-z-]+(?:\s|\Z)")
 
 
-@dataclass(slots=True, eq=False)
-class _Block:
+class _Block(msgspec.Struct, eq=False):
     """Lines of one kind that stand together."""
 
     sort: str

@@ -8,9 +8,10 @@ the notice of a cut) in `context_history.json`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+import msgspec
 
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
@@ -40,8 +41,7 @@ _CHANGES_BYTES = 64 * 1024 * 1024
 _EXTENSIONS = ("saoudrizwan.claude-dev",)
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """One `api_req_started`."""
 
     at: float | None
@@ -50,8 +50,7 @@ class Request:
     usage: Usage | None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A text of the history that is sent in other words from some request on."""
 
     at: float

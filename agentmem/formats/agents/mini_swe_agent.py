@@ -32,21 +32,22 @@ from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import Item
 from agentmem.model import Kind, Outcome, RunInfo
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
 _HEAD = 65536
 _ELIDED = 4000
 """Ordinal of the characters that were cut out of an output."""
-_BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\r?\n(.*?)\r?\n```", re.DOTALL)
-_MARKER = re.compile(r"<elided_chars>\s*(\d{1,12}) characters elided\s*</elided_chars>")
-_TASK = re.compile(r"\{\{-?\s*task\s*-?\}\}")
-_DESCRIBED = re.compile(
+_BLOCK = pattern(r"```(?:bash|mswea_bash_command)[ \t]*\r?\n(.*?)\r?\n```", re.DOTALL)
+_MARKER = pattern(r"<elided_chars>\s*(\d{1,12}) characters elided\s*</elided_chars>")
+_TASK = pattern(r"\{\{-?\s*task\s*-?\}\}")
+_DESCRIBED = pattern(
     r"<pr_description>\s*(?:Consider the following PR description:\s*)?(.+?)\s*</pr_description>", re.DOTALL
 )
-_ASKED = re.compile(r"Please solve this issue:\s*(.+?)\s*\n\nYou can execute bash commands", re.DOTALL)
+_ASKED = pattern(r"Please solve this issue:\s*(.+?)\s*\n\nYou can execute bash commands", re.DOTALL)
 """The first words of the default template, for files without one."""
 _SUBMITTED = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-_KILLED = re.compile(r"The last command .{0,4000}?timed out and has been killed", re.DOTALL)
+_KILLED = pattern(r"The last command .{0,4000}?timed out and has been killed", re.DOTALL)
 _LITERAL = 60
 
 

@@ -6,7 +6,6 @@ prompt; results whose calls are hidden are not sent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,9 +30,10 @@ from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.formats.usage import ANTHROPIC
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, RunInfo, Usage
+from agentmem.pattern import pattern
 
 _HEAD = 65536
-_MARKS = re.compile(rb'"(?:condenseParent|condenseId|isSummary|truncationParent|truncationId|isTruncationMarker)"\s*:')
+_MARKS = pattern(rb'"(?:condenseParent|condenseId|isSummary|truncationParent|truncationId|isTruncationMarker)"\s*:')
 _EXTENSIONS = ("rooveterinaryinc.roo-cline", "kilocode.kilo-code")
 
 

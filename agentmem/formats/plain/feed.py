@@ -22,6 +22,7 @@ from agentmem.formats.plain.envelope import (
 )
 from agentmem.formats.plain.numbering import Numbering
 from agentmem.formats.plain.restart import Before, begins_anew
+from agentmem.formats.plain.trims import Trims
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import Item, MessageList
 from agentmem.model import Field, Where
@@ -75,6 +76,9 @@ class Feed:
         self._list = MessageList(draft.main)
         self._finder = Finder(draft.main.tape)
         self._numbering = Numbering(draft)
+        self._trims = Trims(draft.main, self._numbering)
+        self._sent: int | None = None
+        """So many messages stood before the first answer that came with the last version."""
         self._system = False
         self._versions = 0
         self._late = False
@@ -128,18 +132,21 @@ class Feed:
         prefix = prefix_pieces(rest, None)
         self._list.prefix(prefix)
         self._envelope(rest, at)
-        before = len(lane.steps)
+        before, self._sent = len(lane.steps), None
         if draft.synthetic or (not lane.steps and fields and not fresh and not stands):
             self._state_only(fields, at)
         else:
             self._list.update(
-                fresh, keep=stands, fields=fields, on_step=lambda step, _: self._on_step(step, fields),
-                calls=self._numbering.calls(rest.get("step")),
+                fresh, keep=stands, fields=fields, on_step=lambda step, place: self._on_step(step, place, fields),
+                calls=(calls := self._numbering.calls(rest.get("step"))),
+                late=self._trims.when == "after" and calls <= 1,
             )
         # The same list under a number that is far on: versions were missed, and its state is not that of the last step.
         missed = bool(lane.steps) and len(lane.steps) == before and self._numbering.calls(rest.get("step")) > 1
         stood = bool(self.keys) and not self._list.first_change
         self._numbering.number(lane.steps[before:], rest.get("step"), stood=stood)
+        if not draft.synthetic:
+            self._look_for_cuts(lane.steps[before:], fresh, stands)
         if lane.steps and not draft.synthetic and not missed:
             last = lane.steps[-1]
             if len(lane.steps) > before:
@@ -183,7 +190,18 @@ class Feed:
                 draft.id = rest[name]
                 break
 
-    def _on_step(self, step: StepDraft, fields: tuple[Field, ...]) -> None:
+    def _look_for_cuts(self, new: Sequence[StepDraft], fresh: Sequence[Item], stands: int) -> None:
+        """Which prompts of the steps so far are known, now that this version was seen."""
+        if not self._versions:
+            self._trims.first(new, bool(new) and _begins_inside(fresh), len(fresh))
+        elif self._trims.version(
+            new, cut=self._list.first_change, late=self._list.late, joined=self._list.joined, left=self._list.old, sent=self._sent,
+            saved=stands + len(fresh),
+        ):  # fmt: skip
+            self._finder.follow(self.draft.main.tape)
+
+    def _on_step(self, step: StepDraft, place: int, fields: tuple[Field, ...]) -> None:
+        self._sent = place if self._sent is None else self._sent
         step.fields = self._finder.assign(fields, self._text_of, self._may_hold)
 
     def _state_only(self, fields: tuple[Field, ...], at: float | None) -> None:
@@ -220,6 +238,15 @@ def _late(step: object, items: Sequence[Item], answers: int) -> bool:
         return False
     roles = (_role(decode(item.data)) for item in items)
     return next((found for found in roles if found not in ("system", "developer")), None) == "assistant"
+
+
+def _begins_inside(items: Sequence[Item]) -> bool:
+    """Whether a list begins with what nobody begins with: an answer that calls a tool, or the result of a call."""
+    for item in items:
+        parts = split(message).parts if isinstance(message := _decoded(item.data), Mapping) else []
+        if any(part.kind not in ("system", "tools") for part in parts):
+            return any(part.kind in ("call", "result", "error") for part in parts)
+    return False
 
 
 def _role(message: object) -> object:

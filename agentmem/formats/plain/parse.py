@@ -6,9 +6,7 @@ Where a version only adds messages to the one before, the bytes of those are com
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -18,20 +16,20 @@ from agentmem.formats.loose import DEEP, decode, encode, is_closed, sort_of
 from agentmem.formats.shared import whole
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.formats.versions import Item
+from agentmem.pattern import pattern
 
 LIST_KEYS = ("messages", "history", "conversation", "input", "items")
 SPACE = b" \t\r\n"
 _LAST_KEPT = 64 * 1024 * 1024
 """Bytes of a message list that are held to be compared with the next version."""
-_PLAIN = re.compile(r"[A-Za-z0-9_ .;-]+")
+_PLAIN = pattern(r"[A-Za-z0-9_ .;-]+")
 """What stands in JSON as it is, whoever writes it."""
 _PIECES = 3
 _BEGUN = frozenset(word[:size] for word in ("true", "false", "null", "-1") for size in range(1, len(word)))
 """What a value may end in where it was cut."""
 
 
-@dataclass(slots=True)
-class Parsed:
+class Parsed(msgspec.Struct):
     """One version of the file."""
 
     rest: dict[str, Any]

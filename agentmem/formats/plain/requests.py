@@ -8,7 +8,6 @@ A line is an object with the request under `request` (or `body`, `kwargs`, `inpu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -82,8 +81,7 @@ def seconds(value: object) -> float | None:
     return None
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """One line, opened no further than needed: the messages stay bytes."""
 
     line: dict[str, Any]

@@ -7,8 +7,9 @@ invents losses, so each yes has a reason: the count begins again, or nothing tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.plain.envelope import integer
 from agentmem.formats.versions import Item, decode_message
@@ -18,8 +19,7 @@ _SOON = 3
 _TIMES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """What is known of the versions before."""
 
     number: int | None

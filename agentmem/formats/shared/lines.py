@@ -7,7 +7,6 @@ the values that are whole, and a problem that says so.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from agentmem.formats.loose import decode
 from agentmem.formats.reader import Options
 from agentmem.formats.source import AppendFile, Record, Unreadable
 from agentmem.model import Problem, Where
+from agentmem.pattern import pattern
 from agentmem.tokens import counter
 
 BEING_WRITTEN = "being written"
@@ -26,7 +26,7 @@ QUIET_SECONDS = 5.0
 _TRIES = 64
 _GLUED_LIMIT = 16_000_000
 _SPACE = b"\0 \t\r\n"
-_BEGINNING = re.compile(rb'\{\s*"[^"\\]+"')
+_BEGINNING = pattern(rb'\{\s*"[^"\\]+"')
 _NAMES = ("id", "uuid", "timestamp", "ts", "at", "time", "created_at")
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from agentmem.formats.messages import Part
+from agentmem.pattern import pattern
 
 _GOALS = (
-    re.compile(r"^#{1,3}[ \t]*Goal\b[^\n]*\n(.*?)(?=^#{1,3}[ \t]|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE),
-    re.compile(r"<overall_goal>(.*?)</overall_goal>", re.DOTALL),
+    pattern(r"^#{1,3}[ \t]*Goal\b[^\n]*\n(.*?)(?=^#{1,3}[ \t]|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE),
+    pattern(r"<overall_goal>(.*?)</overall_goal>", re.DOTALL),
 )
 _LONGEST = 200_000
 
@@ -22,8 +23,8 @@ def split_summary(text: object) -> list[Part]:
     that is missing or encrypted."""
     if not isinstance(text, str) or not text.strip():
         return [Part("summary", None)]
-    for pattern in _GOALS if len(text) <= _LONGEST else ():
-        found = pattern.search(text)
+    for wanted in _GOALS if len(text) <= _LONGEST else ():
+        found = wanted.search(text)
         if found is None or not found.group(1).strip():
             continue
         before, goal, after = text[: found.start(1)], found.group(1).strip(), text[found.end(1) :]

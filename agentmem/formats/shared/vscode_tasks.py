@@ -16,6 +16,7 @@ from agentmem.formats.messages import arguments_text
 from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.source import Unreadable, read_at
 from agentmem.model import Field, TokenCounter
+from agentmem.pattern import pattern
 
 HISTORY = "api_conversation_history.json"
 UI = "ui_messages.json"
@@ -30,11 +31,11 @@ TOOLS = (
     "|update_todo_list|fetch_instructions|load_mcp_documentation|web_fetch|web_search|summarize_task|new_rule"
     "|report_bug|edit_file|run_slash_command|generate_image|skill"
 )
-_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)
-_ARGUMENT = re.compile(r"<([a-z_]{1,40})>(.*?)</\1>", re.DOTALL)
-_RESULT = re.compile(rf"\[({TOOLS})(?: for .{{0,4000}}?)?\] Result:[ \t]*\n?", re.DOTALL)
-_ASK = re.compile(r"<(task|user_message|feedback)>\s*(.*?)\s*</\1>", re.DOTALL)
-_ITEM = re.compile(r"^[ \t]*(?:[-*][ \t]*)?\[([ xX~-])\][ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_CALL = pattern(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)
+_ARGUMENT = pattern(r"<([a-z_]{1,40})>(.*?)</\1>", re.DOTALL)
+_RESULT = pattern(rf"\[({TOOLS})(?: for .{{0,4000}}?)?\] Result:[ \t]*\n?", re.DOTALL)
+_ASK = pattern(r"<(task|user_message|feedback)>\s*(.*?)\s*</\1>", re.DOTALL)
+_ITEM = pattern(r"^[ \t]*(?:[-*][ \t]*)?\[([ xX~-])\][ \t]+(.+?)[ \t]*$", re.MULTILINE)
 ENVIRONMENT = "<environment_details>"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -16,31 +15,31 @@ import msgspec
 from agentmem.formats.loose import decode
 from agentmem.formats.source import Change, NotYet, SnapshotFile, Unreadable
 from agentmem.formats.versions import Item
+from agentmem.pattern import pattern
 
 _SPACE = b" \t\r\n"
 _BETWEEN = b" \t\r\n,:"
 _LIST = ord("[")
 _CHUNK = 1 << 20
 """Bytes of a value that are copied at once to find its place."""
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s"{}\[\],:]++|"', re.DOTALL)
+_TOKEN = pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s"{}\[\],:]++|"', re.DOTALL)
 BARE = ""
 """Name of the list of a file that is nothing but a list."""
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct):
     """One look at such a file."""
 
-    rest: dict[str, Any] = field(default_factory=dict)
+    rest: dict[str, Any] = msgspec.field(default_factory=dict)
     """The members that are no record lists, decoded."""
-    lists: dict[str, list[Item]] = field(default_factory=dict)
+    lists: dict[str, list[Item]] = msgspec.field(default_factory=dict)
     """The record lists; `BARE` where the file is a list."""
     cut: bool = False
     """It ends before its end: what is here are the whole records."""
     junk: int | None = None
     """Place of bytes behind the end."""
     size: int = 0
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    places: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """(place, length) of the members in `rest`."""
 
     nuls: tuple[int, int] | None = None

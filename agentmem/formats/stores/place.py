@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -21,8 +20,7 @@ PREFIX = 2_000_000
 _CHECKPOINT = b'{"schema":'
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a line stands: bytes `offset .. offset+length` of a file, or a row of a database."""
 
     source: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from agentmem.checkpoint.ledger_line import Call, DamagedLine, NewerLine, decode
 from agentmem.formats.draft import RunDraft
@@ -27,8 +28,7 @@ BATCH = 200
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(msgspec.Struct, frozen=True):
     """A row: one save."""
 
     seq: int

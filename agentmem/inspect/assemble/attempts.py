@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from agentmem.formats.draft import Call, StepDraft
 from agentmem.ledger import Detector, make_attempt

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+import msgspec
+from msgspec.structs import replace
 
 from agentmem.formats.draft import LaneDraft, StepDraft
 from agentmem.inspect.assemble.attempts import Attempts
@@ -28,6 +30,7 @@ from agentmem.model import (
     Step,
     TokenCounter,
     Tokens,
+    Unsure,
     Waiting,
 )
 from agentmem.tape import Tape
@@ -35,8 +38,7 @@ from agentmem.tape import Tape
 _SURVIVED = frozenset({"compaction", "condensation", "trim", "prune", "rewrite", "resume", "unexplained"})
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What of the run the steps of a lane depend on; when it changes, all of them are frozen again."""
 
     goal: str | None
@@ -79,6 +81,7 @@ class LaneAssembly:
         self._known: str | None = None
         """The goal of this lane."""
         self._walk: GoalWalk | None = None
+        self._tape = lane.tape
         self._signature: tuple[object, ...] | None = None
         self._value: Lane | None = None
         self._open: Step | None = None
@@ -103,9 +106,10 @@ class LaneAssembly:
         if self._value is not None and signature == self._signature and lane.changed_from >= len(lane.steps):
             return self._value
         goal = self._goal(setting)
-        if setting != self._setting or self._walk is None or goal != self._known:
-            if self._walk is None or goal != self._known:
+        if setting != self._setting or self._walk is None or goal != self._known or tape is not self._tape:
+            if self._walk is None or goal != self._known or tape is not self._tape:
                 self._walk, self._known = GoalWalk(tape, goal, self._text), goal
+                self._tape = tape
             self._setting = setting
             first = 0
         dirty = self._rewind(first)
@@ -156,7 +160,7 @@ class LaneAssembly:
         if index is None:
             return None
         step = self._lane.steps[index]
-        return reported(step) or step.tokens.prompt
+        return reported(step) or step.size.prompt
 
     def _rewind(self, index: int) -> set[int]:
         dirty = self._watch.rewind(index)
@@ -205,7 +209,7 @@ class LaneAssembly:
         gap = draft is not None and draft.gap > 0
         boundary = boundary_of(
             steps, index, given, tape, left, came, synthetic=setting.synthetic, gap=gap,
-            counted=(parent.tokens.prompt if parent is not None else None, tokens.prompt),
+            counted=(parent.size.prompt if parent is not None else None, tokens.prompt),
             sizes=(self._length(index - 1) if index > 0 else 0, size),
         )  # fmt: skip
         changed = fields is not before
@@ -267,20 +271,21 @@ class LaneAssembly:
         if draft.gap > 0:
             self.gaps.append(index)
         boundary, dirty = self._compare(
-            index, draft, draft.boundary, draft.fields, draft.tokens, self._length(index)
+            index, draft, draft.boundary, draft.fields, draft.size, self._length(index)
         )
-        attempts = self._attempts.of(draft, number, reported(draft) or draft.tokens.prompt)
+        attempts = self._attempts.of(draft, number, reported(draft) or draft.size.prompt)
         if attempts:
             dirty |= self._watch.failed(index, lane.id, number, draft.calls, self._text)
         prompt = lane.tape.view(index + 1, setting.window, draft.provenance or setting.provenance)
-        goal, after = self._goal_status(index, self._length(index), draft.fields)
+        goal, after = self._goal_status(index, self._length(index), draft.fields, draft.unsure)
         segment = lane.tape.segment
         self._steps.append(
             Step(
                 lane.id, draft.n, draft.own, draft.at, False, draft.parent, prompt, draft.fields,
                 tuple(map(segment, draft.replies)), attempts, tuple(map(segment, draft.results)), (),
-                setting.shown(draft.tokens), draft.usage, boundary, goal, after,
+                setting.shown(draft.size), draft.usage, boundary, goal, after,
                 sum(not call.answered for call in draft.calls), draft.gap, draft.notes, self._spared(index),
+                draft.unsure,
             )
         )  # fmt: skip
         if self._rows[index] or index in self._waiting:
@@ -305,9 +310,15 @@ class LaneAssembly:
         )  # fmt: skip
         return dirty
 
-    def _goal_status(self, index: int, length: int, fields: Sequence[Field]) -> tuple[GoalStatus, int | None]:
+    def _goal_status(
+        self, index: int, length: int, fields: Sequence[Field], unsure: Unsure | None = None
+    ) -> tuple[GoalStatus, int | None]:
         setting, walk = self._setting, self._walk
         assert setting is not None and walk is not None
+        if unsure == "unseen":  # where in it the goal stood is as unknown as what else did
+            return "present" if walk.at(index + 1).ident >= 0 else "unknown", None
+        if unsure == "cut" and index > 0 and walk.at(index).ident >= 0 > walk.at(index + 1).ident:
+            return "unknown", None
         own = self._lane.kind == "subagent"
         return status(
             walk, index + 1, length, fields, declared=setting.declared and not own, unknown=setting.unknown and not own,

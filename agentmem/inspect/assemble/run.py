@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from agentmem.formats.draft import LaneDraft, RunDraft
 from agentmem.formats.reader import LIVE_SECONDS

@@ -6,7 +6,7 @@ an old one. A model that has one window by default and a larger one on request s
 
 from __future__ import annotations
 
-import re
+from agentmem.pattern import pattern
 
 _CLAUDE_4 = (200_000, "support.claude.com/articles/8606395 (200K; 1M on request), November 2026")
 _CLAUDE_5 = (1_000_000, "platform.claude.com, model overview of Claude Opus 5, November 2026")
@@ -51,7 +51,7 @@ WINDOWS: dict[str, tuple[int, str]] = {
     "gemini-2.5-flash": _GEMINI,
 }
 """Prefix of a model's name -> (tokens, source and when)."""
-_NAME = re.compile(r"(?:^|[./:])((?:claude|gpt|o[134]|gemini)\b[\w.:@\[\]-]*)")
+_NAME = pattern(r"(?:^|[./:])((?:claude|gpt|o[134]|gemini)\b[\w.:@\[\]-]*)")
 _LONG = "[1m]"
 
 

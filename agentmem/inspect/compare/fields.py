@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -23,6 +22,7 @@ from agentmem.inspect.compare.spared import (
 )
 from agentmem.inspect.compare.words import clears, is_item, leaf, may_name, reworded, root, spelled, stands
 from agentmem.model import HEAD_CHARACTERS, KINDS, Cause, Field, Kind, Still
+from agentmem.pattern import pattern
 
 _NULL = "null"
 _FORGETS = frozenset({
@@ -30,15 +30,14 @@ _FORGETS = frozenset({
     "overwrite", "update", "set", "write", "edit", "pop", "prune", "forgets", "remember", "save", "store", "put",
 })  # fmt: skip
 _PLAN_TOOLS = frozenset({"todo", "todos", "plan", "task", "tasks"})
-_TOOL_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_TOOL_WORD = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LONGEST_ARGUMENTS = 100_000
 _PLACES = frozenset({("step",), ("plan", "step"), ("current", "step"), ("step", "index")})
 """Words of the names under which a plan keeps its place."""
 REWORDED = "it was worded anew"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gone:
+class Gone(msgspec.Struct, frozen=True, eq=False):
     """A field of the parent that this step does not have, has as null, or holds outside the prompt."""
 
     field: Field

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from agentmem.model import KINDS, Field, GoalStatus
 from agentmem.tape import Edit, Tape, content_key
@@ -34,8 +35,7 @@ def goal_field(fields: Sequence[Field]) -> Field | None:
     return None
 
 
-@dataclass(slots=True)
-class Place:
+class Place(msgspec.Struct):
     """Where the goal stands: the last piece that carries it, its index, and the tokens after it."""
 
     ident: int = -1

@@ -9,9 +9,9 @@ stricter rule of `spared.lacks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from agentmem.formats.draft import Call
 from agentmem.inspect.compare.row import Row

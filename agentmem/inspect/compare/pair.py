@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from agentmem.inspect.compare.row import Passage
 from agentmem.model import KINDS, Segment
+from agentmem.pattern import pattern
 
 Sort = Literal["stub", "blank", "replaced", "changed", "summary"]
 _SUMMARY = KINDS.index("summary")
 _PREFIX = 40
-_MARKER = re.compile(
+_MARKER = pattern(
     r"\[?\b(?:trimmed|truncated|cleared|elided|omitted|removed|shortened|pruned|persisted-output|re-?run the tool"
     r"|content (?:cleared|removed|dropped)|old tool result|see (?:the )?file|saved to)\b",
     re.IGNORECASE,
@@ -20,8 +22,7 @@ _MARKER = re.compile(
 _RESULTS = frozenset({"result", "error", "image"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class Pair(msgspec.Struct, frozen=True, eq=False):
     """Piece `old` left and piece `new` stands in its place."""
 
     old: Segment

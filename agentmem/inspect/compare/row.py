@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from agentmem.formats.draft import Call, Declared
 from agentmem.model import Boundary, Cause, Drop, Field, Kind, Miss, Segment, Still
 from agentmem.tape import Edit, Tape
 
 
-@dataclass(slots=True, eq=False)
-class Row:
+class Row(msgspec.Struct, eq=False):
     """What becomes a `Drop`. Fields as there; indices count the steps of the lane from 0."""
 
     index: int
@@ -32,10 +32,10 @@ class Row:
     """A field that left the prompt and is still held in the state."""
     ids: tuple[int, ...] = ()
     """Pieces that the row stands for."""
-    keys: set[int] = field(default_factory=set)
+    keys: set[int] = msgspec.field(default_factory=set)
     """Contents that have not come back yet."""
     returned: int | None = None
-    misses: list[Miss] = field(default_factory=list)
+    misses: list[Miss] = msgspec.field(default_factory=list)
     """Every failure that needed it while it was gone; the first is what the drop is tied to."""
     pairs: tuple[tuple[str, str], ...] = ()
     """Of a note or a summary: (name, value) of what it says as `name = value` or `name: value`."""
@@ -64,8 +64,7 @@ def title(segment: Segment) -> str:
     return names.get(segment.kind, segment.kind)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spared:
+class Spared(msgspec.Struct, frozen=True, eq=False):
     """Something that left and is no drop, and why not, in words."""
 
     name: str
@@ -73,8 +72,7 @@ class Spared:
     segment: int | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Passage:
+class Passage(msgspec.Struct, eq=False):
     """All that one comparison looks at: a step's prompt and state against its parent's."""
 
     index: int
@@ -105,9 +103,8 @@ class Passage:
     """The goal stands in this step's prompt, whatever piece carries it."""
 
 
-@dataclass(slots=True, eq=False)
-class Outcome:
-    rows: list[Row] = field(default_factory=list)
-    spared: list[Spared] = field(default_factory=list)
-    waiting: list[Row] = field(default_factory=list)
+class Outcome(msgspec.Struct, eq=False):
+    rows: list[Row] = msgspec.field(default_factory=list)
+    spared: list[Spared] = msgspec.field(default_factory=list)
+    waiting: list[Row] = msgspec.field(default_factory=list)
     """Of what was spared: the rows that become drops if a call fails for them."""

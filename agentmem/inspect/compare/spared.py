@@ -18,6 +18,7 @@ from agentmem.inspect.compare.row import Passage, Row, title
 from agentmem.inspect.compare.survive import near
 from agentmem.inspect.compare.words import clears, is_item, leaf, may_name, names_field, pairs_of, spelled, stands
 from agentmem.model import HEAD_CHARACTERS, KINDS, Field, Segment, Still
+from agentmem.pattern import pattern
 from agentmem.tape import Tape
 
 DONE_KINDS = frozenset({"call", "thinking"})
@@ -26,7 +27,7 @@ _NULL = "null"
 _LONGEST_NOTE = 20_000
 _NEAR = 48
 """Pieces carved from one text have neighbouring ids."""
-_LACKING = re.compile(
+_LACKING = pattern(
     r"\b(?:missing|required|requires|without|absent|lacks?|lacking|needs?|undefined|empty|null|none|expected|KeyError"
     r"|(?:not|never) (?:given|set|provided|supplied|present|defined)|no (?:such )?(?:field|argument|parameter|key))\b",
     re.IGNORECASE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import ne
@@ -11,13 +10,14 @@ from typing import Literal
 from agentmem.inspect.compare.things import LARGEST, Things, merely_read, sort_of, tokens_in
 from agentmem.inspect.compare.words import stands, words
 from agentmem.model import KINDS, Boundary, Lost, Survival, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tape import Tape
 
 LostKind = Literal["identifiers", "paths", "numbers", "commands", "constraints", "decisions"]
 ORDER: tuple[LostKind, ...] = ("identifiers", "paths", "numbers", "commands", "constraints", "decisions")
 KINDS_TOLD = ("constraints", "decisions")
 """Kinds that are told by keyword: a hint, not a proof."""
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 _MOST: dict[LostKind, int] = {
     "identifiers": 40, "paths": 40, "numbers": 30, "commands": 12, "constraints": 20, "decisions": 20,
 }  # fmt: skip

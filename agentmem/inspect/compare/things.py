@@ -7,35 +7,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
 
 from agentmem.model import Segment
+from agentmem.pattern import pattern
 
 LARGEST = 4_000_000
 """Characters of one side of a boundary that are looked at."""
-_TOKEN = re.compile(r"[A-Za-z0-9_./:@#%+~\\-]{2,200}")
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,30}[A-Za-z]")
+_TOKEN = pattern(r"[A-Za-z0-9_./:@#%+~\\-]{2,200}")
+_ESCAPE = pattern(r"\x1b\[[0-9;?]{0,30}[A-Za-z]")
 """What a terminal was told; its letters join the word behind it."""
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?%?")
-_EXTENSION = re.compile(
+_SENTENCE_END = pattern(r"[.!?](?=\s)|\n")
+_NUMBER = pattern(r"[+-]?\d+(?:\.\d+)?%?")
+_EXTENSION = pattern(
     r"[\w-]{1,64}\.(?:py|js|ts|tsx|jsx|json|jsonl|md|txt|toml|yaml|yml|rs|go|java|c|h|cpp|rb|sh|sql|html"
     r"|css|csv|lock|cfg|ini|env|log|xml|db|sqlite|ipynb|proto|php|kt|swift)"
 )
-_CLOCK = re.compile(r"\d{4}-\d\d-\d\d\S*|\d{1,2}:\d\d(?::\d\d\S*)?")
-_MUST = re.compile(
+_CLOCK = pattern(r"\d{4}-\d\d-\d\d\S*|\d{1,2}:\d\d(?::\d\d\S*)?")
+_MUST = pattern(
     r"\b(?:must|never|always|do not|don't|mustn't|only|required|require|forbidden|prohibited|not allowed|constraint"
     r"|at most|at least|under no circumstances|without)\b",
     re.IGNORECASE,
 )
-_DECIDED = re.compile(
+_DECIDED = pattern(
     r"\b(?:decided|decision|chose|chosen|we(?:'ll| will) use|going with|instead of|agreed|settled on|opted)\b",
     re.IGNORECASE,
 )
-_COMMAND_LINE = re.compile(r"(?m)^[ \t]{0,4}\$ ([^\n]{2,300})$")
+_COMMAND_LINE = pattern(r"(?m)^[ \t]{0,4}\$ ([^\n]{2,300})$")
 _COMMAND_NAMES = ("command", "cmd", "script")
 _WEIGHTS = {
     "user": 5, "goal": 5, "system": 5, "note": 5, "plan": 5, "fact": 5, "recall": 5, "summary": 4, "assistant": 4,
@@ -52,13 +52,13 @@ _LONG_ANSWER = 1_500
 _LONG_VALUE = 400
 _LISTED_LINES = 4
 _LISTED_SHARE = 0.4
-_LISTED = re.compile(
+_LISTED = pattern(
     r"[ \t]{0,12}\d{1,6}(?:[\t:|\u2192]|  )|[^\s:]{1,200}:\d{1,6}:|[-dl][rwx-]{9}|[+-]{3} |@@ "
     r"|[ \t]{0,40}(?:def|class|import|from"
     r"|return|if|for|while|const|let|var|func|fn|pub|use|#include|package|public|private|}|\)|//|/\*|#)(?![\w])"
     r"|.{0,300}[{};]\s*$"
 )
-_FENCE = re.compile(r"(?ms)^[ \t]{0,8}```.*?(?:^[ \t]{0,8}```|\Z)")
+_FENCE = pattern(r"(?ms)^[ \t]{0,8}```.*?(?:^[ \t]{0,8}```|\Z)")
 _FENCED_LINES = 6
 _SPANS = frozenset({
     "offset", "limit", "timeout", "head_limit", "line", "start_line", "end_line", "view_range", "max_tokens",
@@ -72,8 +72,8 @@ _FOLDERS = frozenset({
     "ci", "infra", "deploy",
 })  # fmt: skip
 """First parts of a short path; `and/or` and `/login` are none."""
-_AMOUNT = re.compile(r"[+-]?\d[\d.,]*(?:[A-Za-z%]{1,2}|min|sec|px|pt|rem|[KMG]i?B)")
-_SPOT = re.compile(r"(\.\w{1,8})(?::\d.*|:[^/\\]*)$")
+_AMOUNT = pattern(r"[+-]?\d[\d.,]*(?:[A-Za-z%]{1,2}|min|sec|px|pt|rem|[KMG]i?B)")
+_SPOT = pattern(r"(\.\w{1,8})(?::\d.*|:[^/\\]*)$")
 
 
 def plain(text: str) -> str:
@@ -96,21 +96,20 @@ def is_listing(text: str) -> bool:
     return sum(_LISTED.match(line) is not None for line in lines) >= _LISTED_SHARE * len(lines)
 
 
-@dataclass(slots=True, eq=False)
-class Things:
+class Things(msgspec.Struct, eq=False):
     """What stands in some texts, by kind. Dictionaries keep the order; the value is what the thing weighs: the weight
     of the piece that names it best, times SCALE, and how many pieces name it.
 
     What only stands in a file, a listing or a long result is not counted: its text is in `read`.
     """
 
-    paths: dict[str, int] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)
-    identifiers: dict[str, int] = field(default_factory=dict)
-    commands: dict[str, int] = field(default_factory=dict)
-    constraints: dict[str, int] = field(default_factory=dict)
-    decisions: dict[str, int] = field(default_factory=dict)
-    read: list[str] = field(default_factory=list)
+    paths: dict[str, int] = msgspec.field(default_factory=dict)
+    numbers: dict[str, int] = msgspec.field(default_factory=dict)
+    identifiers: dict[str, int] = msgspec.field(default_factory=dict)
+    commands: dict[str, int] = msgspec.field(default_factory=dict)
+    constraints: dict[str, int] = msgspec.field(default_factory=dict)
+    decisions: dict[str, int] = msgspec.field(default_factory=dict)
+    read: list[str] = msgspec.field(default_factory=list)
 
     def take(self, text: str, kind: str, segment: Segment | None = None) -> None:
         """Add the things of one text of a piece of that kind."""

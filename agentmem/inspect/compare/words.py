@@ -9,9 +9,10 @@ from functools import lru_cache
 from itertools import islice, zip_longest
 
 from agentmem.formats.fields import SHORTEST
+from agentmem.pattern import pattern
 
-_WORD = re.compile(r"\w+")
-_IDENTIFIER = re.compile(r"[\w./:@#-]*\d[\w./:@#-]*|[\w.-]*/[\w./-]+|\w+_\w+")
+_WORD = pattern(r"\w+")
+_IDENTIFIER = pattern(r"[\w./:@#-]*\d[\w./:@#-]*|[\w.-]*/[\w./-]+|\w+_\w+")
 _LONGEST = 4000
 SAME = 0.6
 """Share of the words of an item that must still stand for it to count as worded anew."""
@@ -27,13 +28,13 @@ _CLEARED_ENDS = (
     "_count", "_counter", "_error", "_at", "_time", "_timestamp", "_seconds", "_elapsed", "_attempts", "_retries",
     "_tokens", "_ms", "_index",
 )  # fmt: skip
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_COUNT = re.compile(r"\d+(?: ?/ ?| of )\d+|\d+(?:\.\d+)? ?(?:%|ms|s|sec|seconds?|m|min|minutes?|h|hours?)")
+_NUMBER = pattern(r"-?\d+(?:\.\d+)?")
+_COUNT = pattern(r"\d+(?: ?/ ?| of )\d+|\d+(?:\.\d+)? ?(?:%|ms|s|sec|seconds?|m|min|minutes?|h|hours?)")
 """`3/10`, `40 %`, `12.5 s`."""
-_CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]?[\d:.,Zz+-]*|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
+_CLOCK = pattern(r"\d{4}-\d\d-\d\d[T ]?[\d:.,Zz+-]*|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
 
-_KEY = re.compile(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=]")
-_END = re.compile(r"[;,\n]|\.(?=\s)|\Z")
+_KEY = pattern(r"(?<![\w.-])([^\W\d][\w.-]{0,59})[\"'`*]{0,2}[ \t]{0,3}[:=]")
+_END = pattern(r"[;,\n]|\.(?=\s)|\Z")
 _LONGEST_VALUE = 200
 _TOLD = frozenset({
     "error", "errors", "warning", "result", "results", "status", "state", "note", "notes", "todo", "done", "next",
@@ -48,7 +49,7 @@ _SAID_ANYWAY = _TOLD | {"true", "false", "null", "none"}
 _LONGEST_NAMED = 400
 _SHORTEST_SPACED = 7
 """Letters from which on the words of a name may stand apart in an error: `order id`, but not `in use`."""
-_JOINTS = re.compile(r"[\W_]+|(?<=[^\WA-Z_])(?=[A-Z])")
+_JOINTS = pattern(r"[\W_]+|(?<=[^\WA-Z_])(?=[A-Z])")
 
 
 def leaf(name: str) -> str:

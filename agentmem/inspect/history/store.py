@@ -12,10 +12,11 @@ import zlib
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from agentmem.checkpoint.database.write_ahead import write_ahead
 from agentmem.formats.reader import Version
@@ -51,8 +52,7 @@ _DICTIONARY = 32_768
 _SIDES = ("", "-wal", "-shm")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """One row of `agentmem history`."""
 
     path: str
@@ -60,8 +60,7 @@ class Kept:
     bytes: int
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(msgspec.Struct):
     """Where the next version of a file goes."""
 
     generation: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:  # the app's first paint needs the marks, not yet the values
     from agentmem.model import Attempt, Cycle, Run, Step
@@ -15,8 +16,7 @@ SHOWN = 3
 """Findings about the same calls that are told one by one; of more, the first and the last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True):
     """One attempt of a member."""
 
     place: int

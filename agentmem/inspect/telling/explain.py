@@ -129,7 +129,11 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
         if usage.source:
             lines.append(f"source: {line(usage.source)}")
     counted = step.tokens
-    if counted.prompt is None:
+    if step.unsure is not None:
+        lines.append(f"not sure: {marks.UNSURE[step.unsure]}")
+    if step.unsure == "unseen":
+        lines.append("counted: unknown, only a part of it was seen")
+    elif counted.prompt is None:
         lines.append("counted: unknown, nothing of it is in the file")
     else:
         parts = [

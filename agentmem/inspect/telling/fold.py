@@ -5,16 +5,17 @@ What alarms and what a call missed is never folded: it is named where it stands.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from agentmem.inspect.telling.left import NAMES, counted
 from agentmem.inspect.telling.marks import cut
+from agentmem.pattern import pattern
 
 if TYPE_CHECKING:
     from agentmem.model import Drop, Step
@@ -25,15 +26,14 @@ APART = 4
 """Steps of one row lie at most so far from one another."""
 TAKEN = frozenset({"compacted", "summarised", "trimmed", "rewritten", "silent", "removed"})
 """Causes of segment drops that a boundary stands for when they happen at its step."""
-_DIGITS = re.compile(r"\d+")
+_DIGITS = pattern(r"\d+")
 
 Sort = tuple[str, str, bool, str]
 """What, cause, recorded, and the record without its numbers."""
 _count, _n, _tokens = attrgetter("count"), attrgetter("n"), attrgetter("tokens")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
+class Fold(msgspec.Struct, frozen=True, eq=False):
     """Drops of one sort in steps that follow one another, oldest first."""
 
     sort: Sort

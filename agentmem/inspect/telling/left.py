@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentmem.model import Drop, Lane, Run
+    from agentmem.model import Drop, Lane, Run, Step
 
 NAMES = {"segment": ("piece", "pieces"), "field": ("field", "fields"), "plan": ("plan item", "plan items")}
 """What a drop is, in words: one, many."""
@@ -41,6 +41,24 @@ def cannot_tell(run: Run) -> list[str]:
         first, last = gap.after + 1, gap.before - 1
         why.append(f"step {first} was not seen" if first == last else f"steps {first} to {last} were not seen")
     return why
+
+
+def cause_word(drop: Drop) -> str:
+    """`silent`, `compacted`; with a `?` behind a cause that was found although nobody recorded it: `trimmed?`."""
+    return drop.cause if drop.recorded or drop.cause == "silent" else f"{drop.cause}?"
+
+
+def still_held(drop: Drop, step: Step) -> bool:
+    """Whether what left the prompt stands in the state of that step all the same."""
+    if drop.what == "segment" or drop.text is None:
+        return False
+    # With the values that it needs: the first paint does without them.
+        from agentmem.inspect.compare.words import is_item, root  # the first paint waits for no reader
+
+    if is_item(drop.name):
+        of = root(drop.name)
+        return any(field.value == drop.text and root(field.name) == of for field in step.fields)
+    return any(field.name == drop.name and field.value == drop.text for field in step.fields)
 
 
 def nothing_lost(run: Run, lanes: Sequence[Lane]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agentmem.inspect.telling.left import still_held
 from agentmem.model import Drop, Run, Survival
 from agentmem.safe import block
 
@@ -28,7 +29,7 @@ def lost_block(run: Run, last: bool = True, lane: str | None = None) -> str:
     parts: list[str] = []
     silent = [drop for drop in unrecorded(run, lane) if drop.returned_at is None]
     if silent:
-        rows = [_drop_line(drop, run.goal) for drop in reversed(silent)]
+        rows = [_drop_line(drop, run) for drop in reversed(silent)]
         parts.append("\n".join(["Left the context and nobody recorded it:", *rows]))
     survivals = [s for s in reversed(run.survivals) if lane is None or s.lane == lane]
     for survival in survivals[:1] if last else survivals:
@@ -70,12 +71,21 @@ def boundary_block(survival: Survival) -> str:
 
 
 def _short(kind: str, text: str) -> str:
-    return text if kind != "prose" or len(text) <= LONGEST_PROSE else f"{text[:LONGEST_PROSE].rstrip()} …"
+    return text if kind != "prose" or len(text) <= LONGEST_PROSE else f"{text[:LONGEST_PROSE].rstrip(' …')} …"
 
 
-def _drop_line(drop: Drop, goal: str | None) -> str:
-    whole = f" = {goal}" if drop.kind == "goal" and drop.what == "segment" and goal else ""
-    return f"- {statement(drop)}{whole} (gone since step {drop.step})"
+def _drop_line(drop: Drop, run: Run) -> str:
+    whole = f" = {run.goal}" if drop.kind == "goal" and drop.what == "segment" and run.goal else ""
+    since = f"gone since step {drop.step}"
+    if held_now(drop, run):
+        since = f"out of the prompt since step {drop.step}, the state still holds it"
+    return f"- {statement(drop)}{whole} ({since})"
+
+
+def held_now(drop: Drop, run: Run) -> bool:
+    """Whether the state of the lane's newest step holds what left the prompt."""
+    steps = run.lane(drop.lane).steps
+    return bool(steps) and still_held(drop, steps[-1])
 
 
 def statement(drop: Drop) -> str:

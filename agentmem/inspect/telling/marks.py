@@ -29,6 +29,11 @@ GOALS: Mapping[str, tuple[str, str]] = {
     "changed": ("~", "changed"), "unknown": ("?", "unknown"),
 }  # fmt: skip
 """Where the goal stands in a prompt (`Step.goal`) -> mark, word."""
+UNSURE: Mapping[str, str] = {
+    "unseen": "older messages stood in it that were gone before this file was looked at: its size is unknown",
+    "cut": "not known whether what left with this step left before its call or right after it",
+}  # fmt: skip
+"""What of a prompt is not known (`Step.unsure`), in words."""
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})
 """Causes that leave something else in the place of what went."""
 FAILED = ("error", "denied")

@@ -6,10 +6,11 @@ for the model. So what is told is when the run was last written, and whether tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from agentmem.model import Begun, Run, RunInfo
@@ -35,8 +36,7 @@ LEAST_SECONDS, UNTOLD_SECONDS, MOST_SECONDS = 10.0, 30.0, 120.0
 run are not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     word: Word
     seconds: float | None = None
     """Since the last write; None if that is not known."""

@@ -6,8 +6,10 @@ Pure. Outside text (names of fields and tools) stands raw in the sentence; it is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from agentmem.inspect.telling.circles import ending, turning
 from agentmem.inspect.telling.left import cannot_tell, steps_of
@@ -26,8 +28,7 @@ BURIED_TOKENS = 200
 """Fewer tokens after the goal are no reason for a warning; the header says `buried` all the same."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, eq=False):
     level: Level
     glyph: str
     """`▲` silent loss, `✗` the goal is missing, `↻` cycle, `−` recorded loss, `▼` boundary, `~` goal changed or buried,

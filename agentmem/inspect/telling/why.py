@@ -6,7 +6,8 @@ Where the step at the cursor did not fail, the chain is that of the run's verdic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from agentmem.formats.fields import SHORTEST
 from agentmem.inspect.compare.words import leaf, stands
@@ -20,8 +21,7 @@ from agentmem.safe import name as safe_name
 from agentmem.tape import PromptView
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Because:
+class Because(msgspec.Struct, frozen=True, eq=False):
     """One press of `w`: where to look, and one sentence (safe for a terminal) that says what is there."""
 
     lane: str

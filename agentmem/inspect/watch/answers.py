@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from agentmem.inspect.lifelines import text_lifeline
 from agentmem.inspect.open import Opened
@@ -14,8 +15,7 @@ from agentmem.inspect.watch.told import Emit, LifelineReady, RawReady, TextReady
 RAW_CHARACTERS = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     kind: Literal["text", "raw", "lifeline"]
     lane: str
     what: tuple[int, ...] | str

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from agentmem.formats.reader import LIVE_SECONDS
 from agentmem.formats.source import Unreadable, signature_of
@@ -30,8 +32,7 @@ def _named_by_file(info: RunInfo) -> str:
     return f"{os.path.abspath(info.path)}#{Path(info.path).stem}"
 
 
-@dataclass(slots=True)
-class _File:
+class _File(msgspec.Struct):
     path: Path | str
     """A text is the address of a database on a server."""
     stamp: Stamp
@@ -236,7 +237,7 @@ class Catalogue:
         """What an opened run tells of itself: id, status, steps, goal, model, at."""
         info = self._shown.get(name)
         if info is not None:
-            self._shown[name] = replace(info, problem=None, **known)  # type: ignore[arg-type]  # fields of RunInfo by name
+            self._shown[name] = replace(info, problem=None, **known)
 
     def holds(self, path: str) -> bool:
         """Whether a file is one of the targets', by its absolute path."""

@@ -19,7 +19,7 @@ from agentmem.inspect.watch.follow import Follower, Watcher
 from agentmem.inspect.watch.sample import Sampler
 from agentmem.inspect.watch.servers import Wakes
 from agentmem.inspect.watch.told import Emit, Progress, RunChanged, RunsChanged, Trouble
-from agentmem.model import Run
+from agentmem.model import Lane, Run
 
 FIRST_RETRY, LAST_RETRY = 0.05, 1.6
 """A half-written file is looked at again after this time, then after twice of it, and so on to the second."""
@@ -71,8 +71,11 @@ class Watch:
         self._half_since: float | None = None
         self._last: Run | None = None
         """As told last."""
+        self._told: str | None = None
+        """Name of the run that was told last."""
         self._wrong = ""
-        self._told_trouble = ""
+        self._told_trouble: str | None = ""
+        """None: whatever there is to say is to be told again."""
         self._told_runs: object = None
         self._look_due = 0.0
         self._first_look = True
@@ -178,7 +181,7 @@ class Watch:
     def _set(self, name: str, emit: Emit) -> None:
         self._chosen = name
         self._slice, self._half_since, self._last = 0, None, None
-        self._wrong, self._retry = "", 0.0
+        self._wrong, self._retry, self._told_trouble = "", 0.0, None
         opened = self._open.get(name)
         if opened is not None:
             self._open.move_to_end(name)
@@ -224,11 +227,26 @@ class Watch:
         except (NotYet, Unreadable, NoRuns, OSError) as error:
             self._wrong = str(error)
             self._later()
+            if opened is None and self._told not in (None, name):
+                self._instead(name, emit)
             return
         self._wrong = ""
         self._go_on(opened, emit)
         if changed or opened.run is not self._last:
             self._tell(opened, emit)
+
+    def _instead(self, name: str, emit: Emit) -> None:
+        """What was chosen cannot be opened: it is shown as a run without a step, so that its reason does not stand
+        beside the run that was shown before."""
+        info = self._catalogue.origin(name)
+        why = self._wrong.removeprefix(f"{info.path}: ")
+        self._told = name
+        self._catalogue.learn(name, damage=why)
+        self._dirty = True
+        emit(RunChanged(Run(
+            info.id, info.path, info.format, "partial", None, False, (Lane("main", "main", ()),), (), (), "unknown",
+            self._counter, None, "unknown", notice=f"not readable: {why}",
+        )))  # fmt: skip
 
     def _go_on(self, opened: Opened, emit: Emit) -> None:
         """Whether and when to look again without being woken."""
@@ -263,7 +281,7 @@ class Watch:
                 return
         if run is last:
             return
-        self._last = run
+        self._last, self._told = run, self._chosen
         for _ in run.survivals:
             pass  # found here, so that the screen need not wait for it
         emit(RunChanged(run))
@@ -278,7 +296,8 @@ class Watch:
     # -- what is told of the rest ---------------------------------------------------------------------------------
 
     def _tell_trouble(self, emit: Emit) -> None:
-        wrong = self._wrong or self._catalogue.problem
+        # Of a run without a step its notice says what is wrong with it.
+        wrong = (self._wrong if self._last is not None or self._told != self._chosen else "") or self._catalogue.problem
         notice = self._keeper.notice if isinstance(self._keeper, HistoryStore) else None
         text = wrong or self._follower.notice or notice or ""
         if text != self._told_trouble:

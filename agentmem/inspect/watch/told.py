@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from agentmem.model import Lifeline, Run, RunInfo
 
 
-@dataclass(frozen=True, slots=True)
-class RunChanged:
+class RunChanged(msgspec.Struct, frozen=True):
     run: Run
 
 
-@dataclass(frozen=True, slots=True)
-class RunsChanged:
+class RunsChanged(msgspec.Struct, frozen=True):
     infos: tuple[RunInfo, ...]
     """Newest change first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     done: int
     total: int
     """Bytes read of the chosen run; equal when all is read. Told only of what is not read at one go."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextReady:
+class TextReady(msgspec.Struct, frozen=True):
     run_id: str
     lane: str
     segment_id: int
@@ -36,8 +33,7 @@ class TextReady:
     """Why there is no text."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawReady:
+class RawReady(msgspec.Struct, frozen=True):
     run_id: str
     lane: str
     segment_id: int
@@ -46,16 +42,14 @@ class RawReady:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class LifelineReady:
+class LifelineReady(msgspec.Struct, frozen=True):
     run_id: str
     lane: str
     text: str
     lifeline: Lifeline
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     text: str
     """Empty: it is over."""
 

@@ -11,6 +11,7 @@ import re
 from typing import Literal
 
 from agentmem.ledger.signature import words
+from agentmem.pattern import pattern
 
 Says = Literal["unfinished", "over"]
 
@@ -23,24 +24,24 @@ _GOING = (
     r"|launching|booting|activating|submitted|allocating|fetching|scanning|copying|transferring|encoding|cloning"
     r"|pulling|pushing|packaging|warming up|spinning up)"
 )
-_STEADY = re.compile(r"\b(?:running|scheduled|submitted|working|busy|ongoing)\b")
+_STEADY = pattern(r"\b(?:running|scheduled|submitted|working|busy|ongoing)\b")
 """How a service, a server or a cron entry stands when all is well: of those it is no wait."""
-_FAILED = re.compile(
+_FAILED = pattern(
     r"\b(?:errors?|fail\w*|fatal|traceback|exceptions?|denied|refused|cancell?ed|aborted|crashed|killed|rejected"
     r"|timed[ _-]?out|exit code:? [1-9])\b", re.I,
 )  # fmt: skip
-_NO_FAILURE = re.compile(
+_NO_FAILURE = pattern(
     r"\b(?:no|0|zero|without)\s+(?:errors?|fail\w*|exceptions?)\b|\b(?:errors?|fail\w*)\W{1,3}0\b", re.I
 )
-_OVER = re.compile(
+_OVER = pattern(
     r"\b(?:done|completed?|finished|succeeded|successful(?:ly)?|stopped|exited|terminated|expired|ended|closed|ready"
     r"|available|deployed|passed|skipped)\b"
 )
-_NOT_YET = re.compile(
+_NOT_YET = pattern(
     r"\bnot (?:yet )?(?:ready|done|finished|completed?|available|started)\b|\bno results? yet\b|\bnot yet\b"
     r"|\b(?:isn't|hasn't|is not|has not|have not) (?:yet )?(?:ready|done|finished|completed?|available|started)\b"
 )
-_NONE = re.compile(
+_NONE = pattern(
     rf"\b(?:0|no|zero|none|nothing|not|never|no longer|isn't|aren't|stopped)\s+(?:\w+\s+)?(?:is |are )?{_GOING}\b"
     rf"|\b{_GOING}\s?[:=]\s?(?:0|none|false|no)\b"
 )
@@ -48,7 +49,7 @@ _SUBJECT = (
     r"(?:job|task|build|run|pipeline|deploy(?:ment)?|workflow|process|request|export|import|operation|batch|query"
     r"|command)"
 )
-_SERVES = re.compile(
+_SERVES = pattern(
     r"\b(?:servers?|services?|daemon|containers?|app|application|instances?|machine|vm|pods?|database|cluster|website"
     r"|site|listening|active \(running\))\b"
 )
@@ -56,24 +57,24 @@ _PARTICIPLE = (
     r"being (?:processed|built|prepared|created|deployed|provisioned|generated|executed|uploaded|compiled|run)"
 )
 _ADVERBS = r"(?:(?:still|currently|now|yet)\s+)*"
-_WHOLE = re.compile(
+_WHOLE = pattern(
     rf"\W*(?:(?:status|state|phase|progress|stage)\W{{1,3}})?{_ADVERBS}{_GOING}\s*(?:\.{{2,}}|…|[.!])?\s*"
     r"(?:[(\[].{0,40}[)\]]|\W{0,3}\d{1,3}\s?%.{0,20}|,?\s*(?:please|position|try|eta)\b.{0,60})?\W*"
 )
-_SAID = re.compile(
+_SAID = pattern(
     rf"\b(?:is|are|remains?|stays?)\s+{_ADVERBS}(?:{_GOING}|{_PARTICIPLE})\s*(?:$|[.,;!…(\[]|(?:for|since|at|with|on|in)\b)",
     re.M,
 )
 _ASIDE = r"\s*(?:[(\[][^)\]\n]{0,40}[)\]])?\W*"
-_NAMED = re.compile(rf"\W*{_SUBJECT}\b[^.,;\n]{{0,60}}[\s:=\[(]{_GOING}{_ASIDE}")
-_PLAIN = re.compile(
+_NAMED = pattern(rf"\W*{_SUBJECT}\b[^.,;\n]{{0,60}}[\s:=\[(]{_GOING}{_ASIDE}")
+_PLAIN = pattern(
     rf"{_SUBJECT}\b|\bit(?: is|'s)\b|\b(?:queued|pending|in progress|processing|scheduled|provisioning|{_PARTICIPLE})\b"
 )
 """Without one of these in it, that something `is running` may be said of anything."""
-_TAG = re.compile(r"</?[\w:-]+>")
-_BEGINS = re.compile(rf"\W*(?:[\w .#/-]{{1,40}}[:=]\s*)?{_ADVERBS}{_GOING}\b(?!\s+\d+\s+tests?)")
-_ENDS = re.compile(rf"[\s:=\[(]{_GOING}{_ASIDE}\Z")
-_DONE_SHARE = re.compile(
+_TAG = pattern(r"</?[\w:-]+>")
+_BEGINS = pattern(rf"\W*(?:[\w .#/-]{{1,40}}[:=]\s*)?{_ADVERBS}{_GOING}\b(?!\s+\d+\s+tests?)")
+_ENDS = pattern(rf"[\s:=\[(]{_GOING}{_ASIDE}\Z")
+_DONE_SHARE = pattern(
     r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s?(?:%|percent)\s*(?:done|completed?|finished|built|processed|uploaded|downloaded)\b"
     r"|\bprogress\W{1,3}(\d{1,3}(?:\.\d+)?)\s?(?:%|percent)|\A\W*(\d{1,3}(?:\.\d+)?)\s?%\W*\Z"
 )

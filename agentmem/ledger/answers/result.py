@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from agentmem.ledger.signature import digest, parsed
+from agentmem.pattern import pattern
 
 MASK = "<~>"
 ERROR_PREFIX_CHARACTERS = 120
@@ -21,10 +22,10 @@ _UNIT = (
     r"(?:ns|nsecs?|nanoseconds?|us|µs|μs|usecs?|microseconds?|ms|msecs?|milliseconds?|millis|s|secs?|seconds?"
     r"|mins?|minutes?|hrs?|hours?|days?)"
 )
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?!\w)")
-_UUID_MIDDLE = re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
+_UUID = pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?!\w)")
+_UUID_MIDDLE = pattern(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 """Begins with one character, which is found much faster than a set of them."""
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = pattern(r"[0-9]")
 # One pass for all of them. It begins with a set of characters, which the engine skips to, and looks behind only then;
 # what follows a number is taken in once (`*+` gives nothing back), because most numbers are no times.
 _OF_NUMBERS = (
@@ -50,15 +51,15 @@ _OF_DAYS = (
 )
 _PROCESSES = ("pid", "process", "job")
 """A p and a j stand in most words: texts without one of these are masked without stopping at each of them."""
-_JOBS = re.compile(r"\[(?<![^\n]\[)\d+\]\s+\d+\b")
+_JOBS = pattern(r"\[(?<![^\n]\[)\d+\]\s+\d+\b")
 _RULES = ("===", "---", "___", "***", "###", "~~~")
 _ENDS = 65_536
-_RULER = re.compile(r"([=\-_*#~])\1{2,}")
+_RULER = pattern(r"([=\-_*#~])\1{2,}")
 _ERROR_WORDS = (
     "error", "fail", "exception", "fatal", "denied", "refused", "invalid", "cannot", "can't", "not found", "no such",
     "unable",
 )  # fmt: skip
-_NOT_FOUND = re.compile(
+_NOT_FOUND = pattern(
     r"not[ _-]?found|no such|does(?:n't| not) exist|do not exist|no match|no results?\b|no files?\b|\bENOENT\b"
     r"|(?:cannot|can't|could not|couldn't|unable to) (?:find|locate)|\bunknown (?:file|path|key)\b|\b404\b"
     r"|nothing found"
@@ -67,13 +68,13 @@ _NOT_FOUND = re.compile(
     re.I,
 )
 """A reader that says nothing but that it ended with 1 (`grep`) has found nothing."""
-_STRONG = re.compile(
+_STRONG = pattern(
     r"\A\s*<returncode>\s*-?[1-9]|\A\s*(?:exit code|exit status|return ?code)\s*[:=]?\s*-?[1-9]"
     r"|\A\s*\{\"(?:error|is_error)\":(?!\s*(?:null|false|\"\"|\{\}|\[\]|0\b))",
     re.I,
 )
-_TRAILING = re.compile(r"\(exit (?:code|status) -?[1-9]\d*\)\s*\Z", re.I)
-_LEADING = re.compile(
+_TRAILING = pattern(r"\(exit (?:code|status) -?[1-9]\d*\)\s*\Z", re.I)
+_LEADING = pattern(
     r"\A\s*(?:\[?[\w.]*(?:error|exception|fatal|failure)\]?\s*[:!]"
     r"|traceback \(most recent call last\)|error\b|failed\b)",
     re.I,

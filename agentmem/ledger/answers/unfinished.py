@@ -14,6 +14,7 @@ from typing import Literal
 from agentmem.ledger.answers.progress import denies, json_unfinished, says_unfinished, speaks_of_failure
 from agentmem.ledger.shell import READS, is_test, split, unwrapped
 from agentmem.ledger.signature import SHELL_TOOLS, words
+from agentmem.pattern import pattern
 
 Manner = Literal["status", "plain", "content", "starts", "never"]
 
@@ -22,13 +23,13 @@ _LONG = 600
 _STATUS_LONG = 8_000
 _SENTENCE = 200
 """Characters, and 3 lines: the longest text that counts as a sentence."""
-_STILL = re.compile(
+_STILL = pattern(
     r"\bstill\s+(?:running|in progress|waiting|building|pending|processing|executing|working|queued|starting)\b"
     r"|\bno new output\b|\bno output yet\b|\bnot (?:yet )?(?:finished|completed|ready)\b", re.I,
 )  # fmt: skip
 """What hardly anything but a process that goes on says."""
 _STILL_SIGNS = ("still", "no new output", "no output yet", "not ")
-_MEANWHILE = re.compile(
+_MEANWHILE = pattern(
     r"(?<!rebase )(?<!merge )(?<!pick )(?<!revert )(?<!bisect )(?<!session )\bin[ _-]progress\b|\bpending\b", re.I
 )
 _SIGNS = (
@@ -64,11 +65,11 @@ _ASKING = frozenset({
     "curl", "http", "gh", "glab", "kubectl", "oc", "helm", "squeue", "sacct", "aws", "gcloud", "az", "systemctl",
     "service", "docker", "podman", "supervisorctl", "nomad", "terraform", "jobs",
 })  # fmt: skip
-_STATUS_FILE = re.compile(
+_STATUS_FILE = pattern(
     r"(?:[a-z0-9]+[_-])?(?:status|state|progress)(?:[_-]?[a-z0-9]+)?(?:\.(?:json|txt|log|ya?ml|out))?"
     r"|[\w-]+\.(?:status|state|progress)", re.I,
 )  # fmt: skip
-_FRAME = re.compile(
+_FRAME = pattern(
     r"<returncode>0</returncode>|</?output>|^\[(?:the command completed|current working|python interpreter|command fin)"
     r".*$|^(?:chunk id|wall time|process exited with code 0|original token count|exit code: 0|output:).*$", re.I | re.M
 )  # fmt: skip

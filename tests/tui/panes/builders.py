@@ -8,7 +8,9 @@ leaves silently at 29 and the call that fails for it at 30. Step 31 is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from agentmem.model import (
     Attempt,

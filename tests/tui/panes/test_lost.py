@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agentmem.model import Boundary, Gap, Lane, Lost, Run, Still, Survival
 from tui.messages import ToStep
@@ -144,7 +143,7 @@ def test_the_badge_counts_silent_losses_as_the_header_does() -> None:
 def test_a_window_that_slides_is_one_row_that_enter_opens_and_closes(width: int, rows: int) -> None:
     pane, lines = shown(sliding_run(240, since=12), width)
     assert len(lines) == 1 + rows
-    assert lines[1].plain.startswith(" · trimmed ?  steps 12-240: 458 pieces, 2 a step")
+    assert lines[1].plain.startswith(" · trimmed?   steps 12-240: 458 pieces, 2 a step")
     assert "nobody recorded it; Enter opens" in text(lines)
     pane.selected = 0
     assert isinstance(lines[1].target, FoldTarget) and pane.open_target(lines[1].target)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agentmem.model import Field, Lane, Run
 from tui.widgets.panes.state import StatePane

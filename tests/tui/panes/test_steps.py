@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentmem.model import Lane, Run, Usage
 from tui.widgets.line import Line

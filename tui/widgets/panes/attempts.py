@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from agentmem.model import Attempt, Lane, Step
 
@@ -15,8 +16,7 @@ OPEN_END = 2
 """Newest steps whose attempts may still change (a result that comes late)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class Counted(msgspec.Struct, frozen=True, eq=False):
     """An attempt with its place among equal calls."""
 
     attempt: Attempt

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 
 from rich.cells import cell_len
+
+from agentmem.pattern import pattern
 
 from .columns import clean, cut
 
 PLAIN = ("command", "cmd", "file_path", "path", "filename", "file", "query", "pattern", "url", "code", "input", "text")
 """Arguments whose name says nothing that their value does not."""
 _LONGEST = 4_000
-_FIRST = re.compile(r'\{"(\w+)": ?"([^\x00]*)')
-_ESCAPE = re.compile(r"\\(.)")
+_FIRST = pattern(r'\{"(\w+)": ?"([^\x00]*)')
+_ESCAPE = pattern(r"\\(.)")
 _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -28,7 +29,7 @@ def call_text(tool: str, arguments: str, cells: int) -> str:
     return cut(f"{name}  {said}" if said else name, cells)
 
 
-_CD = re.compile(r"cd \S+ (?:&&|;) ")
+_CD = pattern(r"cd \S+ (?:&&|;) ")
 
 
 def told(tool: str, said: str) -> str:

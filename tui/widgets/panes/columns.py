@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len, set_cell_size
 
 from agentmem.model import STATE_KINDS, Lane, Run, Step
+from agentmem.safe import cut_mark
 
 from ...safe import text as safe_text
 from ..line import Line, Span, fit
@@ -99,7 +100,7 @@ def wrap_words(text: str, width: int, limit: int | None = None) -> list[str]:
     if limit is not None and (len(rows) > limit or line):
         rows = rows[:limit]
         whole = cell_len(rows[-1]) < width
-        rows[-1] = (rows[-1] if whole else set_cell_size(rows[-1], max(0, width - 1)).rstrip()) + "…"
+        rows[-1] = cut_mark(rows[-1] if whole else set_cell_size(rows[-1], max(0, width - 1)))
     return rows
 
 
@@ -173,4 +174,4 @@ def n_of(lane: Lane, number: int) -> int | None:
 
 def cut(text: str, width: int) -> str:
     """Like `fit` without padding."""
-    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"
+    return text if cell_len(text) <= width else cut_mark(set_cell_size(text, max(0, width - 1)))

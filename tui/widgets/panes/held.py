@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+import msgspec
+from msgspec.structs import replace
+
+from agentmem.inspect.telling.left import still_held
 from agentmem.model import Drop, Field, Step
 
 from ...index import LaneIndex
@@ -16,8 +19,7 @@ GROWING = ("step", "attempts", "spent_usd")
 """Counters that never go down by themselves."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class Item(msgspec.Struct, frozen=True, eq=False):
     """One field with what happened to it since the parent step."""
 
     held: Field
@@ -27,24 +29,25 @@ class Item:
     backwards: str = ""
     finished: bool = False
     """A plan item that was done with this step."""
+    lost: Drop | None = None
+    """It left the prompt, unrecorded, and is held in the state only."""
 
     @property
     def label(self) -> str:
         return called(self.held.name)
 
 
-@dataclass(slots=True)
-class Held:
+class Held(msgspec.Struct):
     goal: Item | None = None
-    plan: list[Item] = field(default_factory=list)
-    facts: list[Item] = field(default_factory=list)
-    notes: list[Item] = field(default_factory=list)
+    plan: list[Item] = msgspec.field(default_factory=list)
+    facts: list[Item] = msgspec.field(default_factory=list)
+    notes: list[Item] = msgspec.field(default_factory=list)
     failure: Item | None = None
-    counters: dict[str, Item] = field(default_factory=dict)
-    others: list[Item] = field(default_factory=list)
-    gone: list[Drop] = field(default_factory=list)
-    """Fields that left unrecorded and have not come back, oldest first."""
-    left: list[Drop] = field(default_factory=list)
+    counters: dict[str, Item] = msgspec.field(default_factory=dict)
+    others: list[Item] = msgspec.field(default_factory=list)
+    gone: list[Drop] = msgspec.field(default_factory=list)
+    """Fields that left unrecorded and have not come back, oldest first; but for facts that the state still holds."""
+    left: list[Drop] = msgspec.field(default_factory=list)
     """Fields that left on record with this very step."""
 
     @property
@@ -72,6 +75,12 @@ def held_at(step: Step, parent: Step | None, index: LaneIndex | None) -> Held:
         drop for drop in alarms
         if drop.what != "segment" and drop.n <= step.n and (drop.returned_at is None or drop.returned_at > step.number)
     ]  # fmt: skip
+    for drop in found.gone:
+        for place, item in enumerate(found.facts):
+            if item.held.name == drop.name and still_held(drop, step):
+                found.facts[place] = replace(item, lost=drop)
+    told = {id(item.lost) for item in found.facts}
+    found.gone = [drop for drop in found.gone if id(drop) not in told]
     found.left = [drop for drop in step.drops if drop.what != "segment" and drop.recorded]
     return found
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.message import Message
 
+from agentmem.inspect.telling.left import cause_word
 from agentmem.model import Cursor, Drop, Field, Lifeline, Run, Step
 
 from ...context import Context
@@ -101,7 +102,8 @@ def _stood(lifeline: Lifeline, lost: Drop | None) -> list[Span]:
     else:
         spans.append(Span("   in no prompt", "label"))
     if lifeline.alarms:
-        spans.append(Span(f"   ▲ silent at {numbers(lifeline.alarms)}", "text-error", True))
+        word = cause_word(lost) if lost is not None and lost.alarming else "silent"
+        spans.append(Span(f"   ▲ {word} at {numbers(lifeline.alarms)}", "text-error", True))
     if lifeline.needed:
         tool = "" if lost is None or not lost.missed_by else f" by {clean(lost.missed_by[0].tool, 30)}"
         spans.append(Span(f"   ✗ needed at {numbers(lifeline.needed)}{tool}", "text-error"))

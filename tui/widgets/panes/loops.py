@@ -6,8 +6,9 @@ Columns: glyph 3, kind 10, steps 11, tool and arguments, outcome, × 4, tokens 9
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from agentmem.inspect.telling.circles import IN_TURN, ending, letter, together, told, turns
 from agentmem.inspect.telling.explain import explain_attempt, explain_cycle, explain_waiting
@@ -26,8 +27,7 @@ from .columns import blank, clean, count, row, said, spans_of_steps, squeezed
 GLYPH, STEPS, TIMES = 3, 11, 4
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(msgspec.Struct, frozen=True):
     kind: int
     call: int
     outcome: int
@@ -35,8 +35,7 @@ class Columns:
     why: int
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(msgspec.Struct, frozen=True):
     """Steps of a lane that the column `why` speaks of."""
 
     missed: frozenset[int] = frozenset()

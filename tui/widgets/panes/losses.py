@@ -6,11 +6,12 @@ Built once a run from the steps that lost something; nothing here knows a width.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from agentmem.inspect.telling.fold import Fold, parted
-from agentmem.inspect.telling.left import cannot_tell, nothing_lost
+from agentmem.inspect.telling.left import cannot_tell, nothing_lost, still_held
 from agentmem.inspect.telling.marks import cut
 from agentmem.model import Boundary, Drop, Run, Step, Survival
 
@@ -18,8 +19,7 @@ from ...index import LaneIndex
 from .columns import count
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loss:
+class Loss(msgspec.Struct, frozen=True, eq=False):
     """One row of the pane, with what stands under it."""
 
     sort: Literal["drop", "boundary", "fold", "gap"]
@@ -35,6 +35,8 @@ class Loss:
     words: str = ""
     fold: Fold | None = None
     """A fold, or the open one that this drop stands in."""
+    held: bool = False
+    """Of a drop: the state of that step holds it, the prompt does not."""
 
     @property
     def alarming(self) -> bool:
@@ -100,7 +102,7 @@ def losses(run: Run, index: LaneIndex, made: Made | None = None) -> tuple[Loss, 
 def _of_step(step: Step, survival: Survival | None) -> Sequence[Loss]:
     boundary = step.boundary if cut(step) else survival.boundary if survival is not None else None
     taken, single = parted(step)
-    rows = [Loss("drop", step.lane, step.n, step.number, drop) for drop in single]
+    rows = [Loss("drop", step.lane, step.n, step.number, drop, held=still_held(drop, step)) for drop in single]
     if boundary is not None:
         rows.append(Loss("boundary", step.lane, step.n, step.number, boundary=boundary, survival=survival,
                          pieces=tuple(taken)))  # fmt: skip

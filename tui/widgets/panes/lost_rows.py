@@ -9,6 +9,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from agentmem.inspect.telling.fold import Fold
+from agentmem.inspect.telling.left import cause_word
 from agentmem.inspect.telling.lost_block import statement
 from agentmem.inspect.telling.marks import BOUNDARY, boundary_word, drop_mark
 from agentmem.model import Drop
@@ -51,7 +52,7 @@ def loss_lines(loss: Loss, terminal: int, width: int, opened: bool = False) -> l
     if loss.sort == "gap":
         return [row((Span(" ? "), Span(clean(loss.words, width), "label")), width)]
     if loss.drop is not None:
-        lines = _drop_lines(loss.drop, terminal, width, ToStep(loss.lane, loss.n), loss.inside)
+        lines = _drop_lines(loss.drop, terminal, width, ToStep(loss.lane, loss.n), loss.inside, loss.held)
         return lines[:1] if loss.inside else lines
     if loss.fold is not None:
         return _fold_lines(loss, loss.fold, terminal, width, opened)
@@ -65,20 +66,20 @@ def height(loss: Loss, terminal: int, width: int, opened: bool = False) -> int:
         return 1 if loss.inside or terminal >= 110 else 2
     if drop is None:
         return len(loss_lines(loss, terminal, width, opened))
-    narrow = terminal < 110 and bool(_record(drop) or drop.returned_at is not None)
+    narrow = terminal < 110 and bool(_record(drop, loss.held) or drop.returned_at is not None)
     return 1 + narrow + min(len(drop.missed_by), 1)
 
 
-def _drop_lines(drop: Drop, terminal: int, width: int, target: object, inside: bool = False) -> list[Line]:
-    """`inside` a fold, whose row has said how many of what left at a step: which they were."""
+def _drop_lines(drop: Drop, terminal: int, width: int, target: object, inside: bool, held: bool) -> list[Line]:
+    """`inside` a fold, whose row has said how many of what left at a step: which they were. `held`: in the state."""
     what, wide = widths(terminal, width)
     alarm = drop.alarming
     fill = ("error-muted" if drop.returned_at is None else "warning-muted") if alarm else None
     role = "text-error" if alarm else "text-warning"
     glyph, glyph_role = GLYPHS[drop_mark(drop)]
     back = "no" if drop.returned_at is None else f"at {drop.returned_at}"
-    record = _record(drop)
-    lead = f"   {glyph}" if inside else f" {glyph} {column(_cause(drop), CAUSE)}"
+    record = _record(drop, held)
+    lead = f"   {glyph}" if inside else f" {glyph} {column(cause_word(drop), CAUSE)}"
     spans = [
         Span(fit(lead, GLYPH + CAUSE), glyph_role, alarm),
         Span(column(_which(drop) if inside else _what(drop), what), "foreground", alarm),
@@ -92,7 +93,7 @@ def _drop_lines(drop: Drop, terminal: int, width: int, target: object, inside: b
     if not wide and (record or drop.returned_at is not None):
         came = f"it came back at {drop.returned_at}" if drop.returned_at is not None else "it has not come back"
         parts = [clean(record, width)] if record else []
-        if alarm or drop.returned_at is not None:
+        if (alarm and not held) or drop.returned_at is not None:
             parts.append(came)
         words = "; ".join(parts)
         lines.append(under((Span(words, "text-error" if alarm else "label"),), width, fill))
@@ -114,11 +115,11 @@ def _fold_lines(loss: Loss, fold: Fold, terminal: int, width: int, opened: bool)
     text = f"{fold.where}: {fold.what}"
     if len(text) > what:
         text = f"{fold.where}: {fold.what.rpartition(', ')[0] or fold.what}"
-    record = clean(_record(fold.last), width)
+    record = clean(_record(fold.last, False), width)
     back = f"{fold.returned:,} of {fold.count:,}" if fold.returned else "no"
     target = FoldTarget(loss.lane, loss.n)
     spans = [
-        Span(f" {glyph} ", role), Span(column(_cause(first), CAUSE), role), Span(fit(text, what)),
+        Span(f" {glyph} ", role), Span(column(cause_word(first), CAUSE), role), Span(fit(text, what)),
         Span(fit(thousands(fold.tokens), TOKENS, right=True)), Span(fit(str(fold.last.step), AT, right=True)),
         Span(fit(str(fold.last.last_step), LAST, right=True)),
     ]  # fmt: skip
@@ -139,10 +140,6 @@ def _and_key(record: str, opened: bool, room: int) -> str:
     return f"{record}; {key}" if cell_len(record) + 2 + len(key) <= room else f"{key}; {record}"
 
 
-def _cause(drop: Drop) -> str:
-    return drop.cause if drop.recorded or drop.cause == "silent" else f"{drop.cause} ?"
-
-
 def _what(drop: Drop) -> str:
     if drop.what == "segment" and drop.head and drop.head not in drop.name:
         if drop.count == 1:
@@ -160,8 +157,10 @@ def _which(drop: Drop) -> str:
     return f"{head} and {drop.count - 1} more"
 
 
-def _record(drop: Drop) -> str:
+def _record(drop: Drop, held: bool) -> str:
     said = drop.record or ("" if drop.recorded else "nobody recorded it")
+    if held and drop.returned_at is None:
+        said = f"{said}; the state still holds it".removeprefix("; ")
     return said if drop.still is None else f"{said}; {drop.still.why}".removeprefix("; ")
 
 
@@ -219,9 +218,9 @@ def _boundary_lines(loss: Loss, terminal: int, width: int, opened: bool) -> list
     return lines
 
 
-class BoundaryTarget(ToStep):
+class BoundaryTarget(ToStep, frozen=True):
     """Enter lists what the boundary took, or folds it again."""
 
 
-class FoldTarget(ToStep):
+class FoldTarget(ToStep, frozen=True):
     """Enter opens a fold or closes it."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agentmem.inspect.telling.explain import explain_drop, explain_field
+from agentmem.inspect.telling.left import cause_word
 from agentmem.inspect.telling.marks import drop_glyph
 from agentmem.model import Cursor, Drop, Field, Run, Step
 
@@ -171,7 +172,10 @@ def _fact(item: Item, run: Run, cells: tuple[int, int, int, int], width: int) ->
     if item.new or item.was is not None:
         mark, role = ("+", "text-state") if item.new else ("~", "text-warning")
     note, note_role = _note(item, run)
-    if not item.new and item.was is None and item.held.segment is None and not run.synthetic:
+    if item.lost is not None:
+        mark, role, note_role = drop_glyph(item.lost), "text-error", "text-error"
+        note = f"{cause_word(item.lost)} since {item.lost.step}"
+    elif not item.new and item.was is None and item.held.segment is None and not run.synthetic:
         mark, role = "─", "label"
     spans = (
         Span(f" {mark} ", role), Span(column(item.label, name - 1) + " "), Span(column(item.held.value, value)),
@@ -196,7 +200,7 @@ def _note(item: Item, run: Run | None) -> tuple[str, str]:
 
 def _gone(drop: Drop, cells: tuple[int, int, int, int], width: int) -> Row:
     name, value, tokens, by = cells
-    note = f"{drop.cause} since {drop.step}" if not drop.recorded else f"{drop.cause} here"
+    note = f"{cause_word(drop)} {'here' if drop.recorded else f'since {drop.step}'}"
     role = "text-error" if drop.alarming else "text-warning"
     text = column(drop.text if drop.text is not None else drop.head, value)
     spans = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from agentmem.inspect.difference import Change, Difference, difference
 from agentmem.inspect.telling.marks import CHANGED, DROPPED, GLYPHS, SILENT
@@ -19,8 +20,7 @@ PREVIEW = 6
 TextOf = Callable[[int], str | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
+class View(msgspec.Struct, frozen=True, eq=False):
     """The change view of one step: its rows, and what its title says."""
 
     rows: list[Row]

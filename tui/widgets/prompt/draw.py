@@ -6,8 +6,8 @@ Columns: pad 1, edge 1, gap 1, kind 9, tokens 6 right, gap 2, first line flex, n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.cells import cell_len
 
 from agentmem.inspect.telling.marks import ERROR, FAILED, GOALS, SILENT
@@ -28,15 +28,13 @@ GOAL_ROWS = 3
 _GLYPH_ROLES = {"+": "text-state", **dict(GLYPHS.values())}
 
 
-@dataclass(frozen=True, slots=True)
-class PieceTarget:
+class PieceTarget(msgspec.Struct, frozen=True):
     """Enter opens the piece whole, or folds it again."""
 
     ident: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoldTarget:
+class FoldTarget(msgspec.Struct, frozen=True):
     """Enter opens the fold."""
 
 

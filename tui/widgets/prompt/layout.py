@@ -7,17 +7,17 @@ by cells, and where a text has very many of them at half the width, so that no t
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
 
 from rich.cells import get_character_cell_size, set_cell_size
 
+from agentmem.pattern import pattern
 from agentmem.safe import block
 
 TAB = 4
-_ODD = re.compile(
+_ODD = pattern(
     "[^\x00-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u218f\u2190-\u2211\u2500-\u25fc]"
 )
 """Characters that need not be one cell wide."""

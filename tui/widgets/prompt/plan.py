@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from agentmem.inspect.telling.marks import ERROR, GLYPHS, SILENT
+import msgspec
+
+from agentmem.inspect.telling.left import cause_word, still_held
+from agentmem.inspect.telling.marks import ERROR, GLYPHS, SILENT, UNSURE
 from agentmem.model import Drop, Segment, Step
 
 from ..panes.columns import count
@@ -24,8 +26,7 @@ COMPACT_BELOW = 12
 """Rows below which the parts have no heads of their own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, eq=False):
     """One row that is no plain piece of the prompt (those are bare ids)."""
 
     sort: Literal["piece", "ghost", "fold", "plan", "part", "unknown", "same", "was", "why"]
@@ -53,16 +54,18 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
     missing = [
         Entry("unknown", word=kind, text=f"{words}: not in this file") for kind, words in unknown_parts(unknown, seen)
     ]
+    if step.unsure is not None:
+        missing.insert(0, Entry("unknown", word="other", text=UNSURE[step.unsure]))
     # A goal that stands last has its place at the foot.
     end = len(seen.ids) - int(bool(seen.ids) and seen.kind(seen.ids[-1]) == "goal")
     first = int(end > 0 and seen.kind(seen.ids[0]) == "system" and not (silent and silent[0].place == 0))
     saw: list[Part] = [range(first), *missing]
     if not seen.ids:
-        words = (
-            f"Unknown: this format keeps no prompt for step {step.number}."
-            if step.prompt.provenance == "partial"
-            else "The prompt of this step is empty."
-        )
+        words = "The prompt of this step is empty."
+        if step.unsure is not None:
+            words = f"Unknown: nothing of the prompt of step {step.number} was seen."
+        elif step.prompt.provenance == "partial":
+            words = f"Unknown: this format keeps no prompt for step {step.number}."
         saw.append(Entry("unknown", word="saw", text=words))
     at = first
     for ghost in silent:
@@ -138,10 +141,11 @@ def parts(step: Step, compact: bool = False) -> list[Row]:
 
 
 def ghost_entry(drop: Drop, step: Step) -> Entry:
-    if drop.n == step.n:
-        note = "silent: gone here"
+    word = cause_word(drop)
+    if still_held(drop, step):
+        note = f"{word} {'here' if drop.n == step.n else f'since {drop.step}'}, held"
     else:
-        note = f"silent since {drop.step}"
+        note = f"{word}: gone here" if drop.n == step.n else f"{word} since {drop.step}"
     return Entry("ghost", drop=drop, glyph=GLYPHS[SILENT], note=note, tokens=drop.tokens)
 
 

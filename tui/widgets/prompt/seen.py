@@ -6,8 +6,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate
+
+import msgspec
 
 from agentmem.model import FRAME, KINDS, Drop, Kind, Lane, Prompt, Segment, Step
 from agentmem.tape import PromptView
@@ -151,8 +152,7 @@ def _all(column: array[int], key: int) -> Iterator[int]:
             yield place
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ghost:
+class Ghost(msgspec.Struct, frozen=True, eq=False):
     """Something that is gone and that nobody recorded, at the place where it stood."""
 
     drop: Drop

@@ -6,7 +6,8 @@ A sheet is made at every move; what was laid out stays in `Layouts`, so that scr
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+
+import msgspec
 
 from agentmem.model import Run, Segment, Step
 
@@ -26,14 +27,13 @@ FETCHED = 24
 """Texts that the change view asks for by itself."""
 
 
-@dataclass(slots=True)
-class Opening:
+class Opening(msgspec.Struct):
     """What the reader has opened; outlives the sheets."""
 
-    keys: set[int] = field(default_factory=set)
+    keys: set[int] = msgspec.field(default_factory=set)
     """Content keys: the same piece stays open while scrubbing."""
     unfolded: bool = False
-    layouts: Layouts = field(default_factory=Layouts)
+    layouts: Layouts = msgspec.field(default_factory=Layouts)
 
 
 class Sheet:

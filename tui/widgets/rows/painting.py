@@ -31,7 +31,9 @@ def strip_of(line: Line, width: int, colours: Palette, cursor: bool = False, fil
     if strip.cell_length > width > 0 and line.plain.rstrip() != set_cell_size(line.plain, width).rstrip():
         whole = strip.crop(0, width - 1)
         look = next((cell.style for cell in reversed(whole)), None)
-        strip = Strip.join([whole, Strip([Cells("…", look)])])
+        # What stands there may have been cut before, in its column.
+        mark = " " if whole.text.rstrip().endswith("…") else "…"
+        strip = Strip.join([whole, Strip([Cells(mark, look)])])
     if cursor:
         bar = Strip([Cells("▌", colours.style("primary", ground))])
         strip = Strip.join([bar, strip.crop(1)]) if strip.cell_length else bar

@@ -8,7 +8,6 @@ of several runs, one a trial.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,10 +18,11 @@ from agentmem.formats.shared.rewriting import changed_at, decoded, mapping, newe
 from agentmem.formats.shared.whole import parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
 from agentmem.model import RunInfo
+from agentmem.pattern import pattern
 
 _HEAD = 65536
 _MOST_TRIALS = 20_000
-_BARE_VERSION = re.compile(rb'"schema_version"\s*:\s*"(?:v?1\.\d|ATIF)')
+_BARE_VERSION = pattern(rb'"schema_version"\s*:\s*"(?:v?1\.\d|ATIF)')
 
 
 def recognise(path: Path, head: bytes) -> bool:

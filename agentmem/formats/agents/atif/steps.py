@@ -10,8 +10,9 @@ from agentmem.formats.messages import Part, arguments_text, call_text, image, is
 from agentmem.formats.shared.rewriting import decoded, mapping
 from agentmem.formats.versions import Item
 from agentmem.model import Kind, Usage
+from agentmem.pattern import pattern
 
-_TASK = re.compile(r"Task Description:\s*\n(.+?)\n\s*\n?Current terminal state", re.DOTALL)
+_TASK = pattern(r"Task Description:\s*\n(.+?)\n\s*\n?Current terminal state", re.DOTALL)
 """Where the task stands in the first request of Terminus."""
 _RULE = "prompt tokens, cached included"
 HANDOFF = "Here are the answers the other agent provided."

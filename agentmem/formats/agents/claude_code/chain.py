@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(msgspec.Struct, eq=False):
     """One line of the chain, where it was put."""
 
     up: str | None

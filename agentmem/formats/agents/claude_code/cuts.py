@@ -8,8 +8,9 @@ reported): then the walk over the parents ended at the break.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from agentmem.formats.agents.claude_code.chain import Node
 from agentmem.formats.agents.claude_code.parts import CLEARED
@@ -26,8 +27,7 @@ _SHARE = 0.3
 """So is a fall by this share of what stood before a break."""
 
 
-@dataclass(slots=True, eq=False)
-class Break:
+class Break(msgspec.Struct, eq=False):
     """A line whose parent is not in the file: a resume will lose what stands before it."""
 
     position: int

@@ -25,13 +25,14 @@ from agentmem.formats.agents.claude_code.records import (
 )
 from agentmem.formats.source import Unreadable, open_plain, read_at
 from agentmem.model import RunInfo
+from agentmem.pattern import pattern
 
 _HEAD = 65536
 _TAIL = 65536
 _LINES = 60
 _LONGEST_NAME = 200
 _DEEPEST = 3
-_ODD = re.compile(r"[^A-Za-z0-9-]")
+_ODD = pattern(r"[^A-Za-z0-9-]")
 
 
 def recognise(path: Path, head: bytes) -> bool:

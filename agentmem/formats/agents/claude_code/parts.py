@@ -8,6 +8,7 @@ from typing import Any
 
 from agentmem.formats.agents.claude_code.records import Entry, Line, content_of, listed, mapping, string
 from agentmem.formats.messages import Part, compact_json, split
+from agentmem.pattern import pattern
 
 CLEARED = "[Old tool result content cleared]"
 SYNTHETIC = "<synthetic>"
@@ -15,8 +16,8 @@ _NOT_ASKED = (
     "<command-", "<local-command", "<ide_", "<system-reminder", "<bash-", "<task-notification", "<user-memory-input",
     "[Request interrupted", "Caveat: The messages below", "<environment_context", "<teammate-message",
 )  # fmt: skip
-_ARGUMENTS = re.compile(r"<command-args>([^<]{1,20000})</command-args>")
-_REQUEST = re.compile(
+_ARGUMENTS = pattern(r"<command-args>([^<]{1,20000})</command-args>")
+_REQUEST = pattern(
     r"^\s*1\.\s+Primary Request and Intent:?\s*\n?(.{1,4000}?)(?=^\s*2\.\s|\Z)", re.DOTALL | re.MULTILINE
 )
 _TODO_ATTACHMENTS = frozenset({"todo_reminder", "task_reminder", "todo"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,13 @@ from agentmem.formats.fields import place
 from agentmem.formats.loose import decode
 from agentmem.formats.source import NotYet, SnapshotFile, Unreadable
 from agentmem.model import Field, TokenCounter
+from agentmem.pattern import pattern
 
 PLAN_TOOLS = frozenset({"TodoWrite", "ExitPlanMode", "TaskCreate", "TaskUpdate"})
 RESULT_TOOLS = frozenset({"TaskCreate", "TaskUpdate", "Task", "Agent"})
 """Tools of whose results the structured copy is looked at."""
 _DONE = frozenset({"completed", "done", "cancelled", "canceled"})
-_CREATED = re.compile(r"Task #?([\w-]{1,40}) created")
+_CREATED = pattern(r"Task #?([\w-]{1,40}) created")
 
 
 class Plan:

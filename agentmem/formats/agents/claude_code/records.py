@@ -6,9 +6,7 @@ line are told apart, and a whole record behind half of another is found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +15,7 @@ import msgspec
 from agentmem.formats import loose
 from agentmem.formats.messages import Part
 from agentmem.formats.source import Record
+from agentmem.pattern import pattern
 
 MESSAGES = frozenset({"user", "assistant"})
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -36,7 +35,7 @@ SUBTYPES = frozenset({
 })  # fmt: skip
 _STARTS = (b'{"parentUuid"', b'{"type"', b'{"uuid"', b'{"isSidechain"', b'{"sessionId"', b'{"logicalParentUuid"')
 _MOST_GLUED = 64
-_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SESSION = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UNSET = msgspec.UNSET
 
 
@@ -72,8 +71,7 @@ class Line(msgspec.Struct, rename={"kind": "type"}):
     leafUuid: Any = None
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """A record with its place: bytes `offset .. offset+len(data)` of `source`."""
 
     line: Line

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import xxhash
 
 from agentmem.formats.agents.claude_code.lane import LaneState
@@ -15,8 +15,7 @@ from agentmem.formats.messages import Part
 TOOLS = frozenset({"Task", "Agent"})
 
 
-@dataclass(slots=True, eq=False)
-class Start:
+class Start(msgspec.Struct, eq=False):
     lane: str
     n: int
     name: str

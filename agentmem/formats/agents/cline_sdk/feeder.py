@@ -13,11 +13,12 @@ from agentmem.formats.shared.times import seconds
 from agentmem.formats.usage import ANTHROPIC, OPENAI
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, Usage
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
 _NOTICE = "<SYSTEM_NOTICE>"
-_INPUT = re.compile(r"<user_input\b[^>]*>(.*?)</user_input>", re.DOTALL)
-_GOAL = re.compile(r"## Goal\s*\n(.+?)(?=\n## |\Z)", re.DOTALL)
+_INPUT = pattern(r"<user_input\b[^>]*>(.*?)</user_input>", re.DOTALL)
+_GOAL = pattern(r"## Goal\s*\n(.+?)(?=\n## |\Z)", re.DOTALL)
 
 
 class Feeder:

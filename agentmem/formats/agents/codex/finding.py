@@ -7,7 +7,6 @@ the same thread and, as its history, the file before it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,10 +15,11 @@ from agentmem.formats.agents.codex.fork import Copied, born
 from agentmem.formats.agents.codex.packed import unpacked
 from agentmem.formats.agents.codex.records.lines import entry_of
 from agentmem.formats.source import Unreadable, read_at
+from agentmem.pattern import pattern
 
 _HEAD = 262_144
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-_NAME = re.compile(rf"rollout-(\d{{4}}-\d\d-\d\dT[\d-]+)-({_UUID})(_{_UUID})?\.jsonl(?:\.zst)?\Z")
+_NAME = pattern(rf"rollout-(\d{{4}}-\d\d-\d\dT[\d-]+)-({_UUID})(_{_UUID})?\.jsonl(?:\.zst)?\Z")
 
 
 def other_shape(path: Path) -> Path:

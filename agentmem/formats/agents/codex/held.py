@@ -6,7 +6,6 @@ it; a step that no text says is gone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,13 +13,14 @@ from agentmem.formats.agents.codex.records.items import call_arguments, script_o
 from agentmem.formats.fields import place
 from agentmem.formats.loose import decode
 from agentmem.model import KINDS, Field, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tape import Tape
 
-_STEP = re.compile(
+_STEP = pattern(
     r"""["']?step["']?\s*:\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)\s*,\s*"""
     r"""["']?status["']?\s*:\s*["'`](\w{1,20})["'`]"""
 )
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 _SAME = 0.6
 """Share of the words of a step that a line must hold to say the same (as for items worded anew)."""
 _LONGEST = 2_000_000

@@ -9,8 +9,9 @@ thread and never a context size.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agentmem.formats.agents.codex import history
 from agentmem.formats.agents.codex.held import Held

@@ -6,30 +6,30 @@ exactly what was dropped, and a result with another text is one that was masked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.gemini.parts import Bit, bits_of, call_id, display, plan_of, usage_of
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.usage import merged
 from agentmem.model import Boundary, Field, Where
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
 Place = Callable[[int], Where]
 """Number of a piece in its record -> where its text stands."""
-_COMMAND = re.compile(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
+_COMMAND = pattern(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
 _GONE = "rewind"
 
 
-@dataclass(slots=True, eq=False)
-class _Record:
+class _Record(msgspec.Struct, eq=False):
     id: str
-    bits: list[int] = field(default_factory=list)
+    bits: list[int] = msgspec.field(default_factory=list)
     """Keys of its pieces, in order, of those that stay."""
-    pieces: list[int] = field(default_factory=list)
+    pieces: list[int] = msgspec.field(default_factory=list)
     """Their ids in the tape."""
     step: int | None = None
     """Index of the step that it is."""

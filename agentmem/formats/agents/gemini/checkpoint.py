@@ -7,7 +7,6 @@ written anew.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
@@ -23,6 +22,7 @@ from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, read_at
 from agentmem.formats.versions import Item
 from agentmem.model import Field, RunInfo
+from agentmem.pattern import pattern
 
 _LISTS = ("clientHistory", "history", BARE)
 """A change's file holds the contents under the first name, and what the screen showed under the second."""
@@ -30,12 +30,12 @@ _PART = (
     rb'\{\s*"(?:text|thought|thoughtSignature|functionCall|functionResponse|inlineData|fileData|executableCode'
     rb'|codeExecutionResult|videoMetadata)"'
 )
-_PARTS = re.compile(rb'"parts"\s*:\s*(?:\[\s*(?:\]|"|' + _PART + rb')|' + _PART + rb'|")')
+_PARTS = pattern(rb'"parts"\s*:\s*(?:\[\s*(?:\]|"|' + _PART + rb')|' + _PART + rb'|")')
 """Of the API, by the names that its parts have: other frameworks too keep `parts`."""
-_ROLE = re.compile(rb'"role"\s*:\s*"(?:user|model)"')
+_ROLE = pattern(rb'"role"\s*:\s*"(?:user|model)"')
 _LONG = 60_000
 """Bytes of a beginning in which the role, that may stand behind the parts, need not be seen yet."""
-_HEAD = re.compile(rb'(?:\{\s*"(?:history|clientHistory)"\s*:\s*)?\[\s*\{\s*"(?:role|parts)"\s*:')
+_HEAD = pattern(rb'(?:\{\s*"(?:history|clientHistory)"\s*:\s*)?\[\s*\{\s*"(?:role|parts)"\s*:')
 
 
 class CheckpointReader(WholeReader):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +9,11 @@ from agentmem.formats.agents.gemini.parts import content, response_text
 from agentmem.formats.messages import Part, arguments_text, call_text, is_summary
 from agentmem.formats.shared.sections import split_summary
 from agentmem.model import Kind
+from agentmem.pattern import pattern
 
-_SET_UP = re.compile(r"\s*(?:<session_context>|This is (?:the )?(?:Gemini CLI|Qwen Code)\b)")
+_SET_UP = pattern(r"\s*(?:<session_context>|This is (?:the )?(?:Gemini CLI|Qwen Code)\b)")
 """How the first content begins that the agent sends by itself, before anything is asked."""
-_COMMAND = re.compile(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
+_COMMAND = pattern(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
 _PLANS = frozenset({"todo_write", "write_todos"})
 
 

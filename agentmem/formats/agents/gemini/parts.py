@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.messages import Part, arguments_text, call_text, compact_json, image, is_summary
 from agentmem.formats.shared.sections import split_summary
@@ -16,8 +17,7 @@ _OUTCOMES: dict[str, Outcome] = {"success": "ok", "error": "error", "cancelled":
 _PLANS = frozenset({"write_todos", "write_todos_list", "todo_write"})
 
 
-@dataclass(slots=True, eq=False)
-class Bit:
+class Bit(msgspec.Struct, eq=False):
     """A piece of a record, and whether it stays in the prompt."""
 
     part: Part

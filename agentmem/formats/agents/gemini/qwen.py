@@ -8,9 +8,10 @@ thought is not sent again after the next request. Subagents write files of their
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.gemini.contents import asked, is_command, parts_of, plan_in
 from agentmem.formats.draft import Call, Declared, LaneDraft
@@ -34,8 +35,7 @@ _THINKING = KINDS.index("thinking")
 _STRIPPED = "thoughts are not sent again after the next request: a known rule of the agent"
 
 
-@dataclass(slots=True, eq=False)
-class _Node:
+class _Node(msgspec.Struct, eq=False):
     parent: str | None
     pieces: tuple[int, ...] = ()
     whole: bool = False

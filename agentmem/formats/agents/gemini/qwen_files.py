@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -15,10 +14,11 @@ from agentmem.formats.shared.peek import line_info
 from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.source import Unreadable
 from agentmem.model import RunInfo
+from agentmem.pattern import pattern
 
 _LINES = 20
-_ODD = re.compile(r"[^a-zA-Z0-9]")
-_TORN = re.compile(rb'\{\s*"uuid"\s*:\s*"[^"]*"\s*,\s*"parentUuid"\s*:\s*(?:null|"[^"]*")\s*,\s*"sessionId"\s*:\s*"')
+_ODD = pattern(r"[^a-zA-Z0-9]")
+_TORN = pattern(rb'\{\s*"uuid"\s*:\s*"[^"]*"\s*,\s*"parentUuid"\s*:\s*(?:null|"[^"]*")\s*,\s*"sessionId"\s*:\s*"')
 """How a record begins."""
 _FEW = 4096
 

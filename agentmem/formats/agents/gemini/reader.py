@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,11 @@ from agentmem.formats.shared.rewriting import decoded, newest
 from agentmem.formats.shared.whole import parse
 from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, read_at
 from agentmem.model import RunInfo, Where
+from agentmem.pattern import pattern
 
 _PARTS = 4096
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
-_HEAD = re.compile(rb'"sessionId"\s*:\s*"')
+_HEAD = pattern(rb'"sessionId"\s*:\s*"')
 
 
 class GeminiReader(LineReader):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.opencode.parts import ROLE_BASE, extract_apart, role_of
 from agentmem.formats.agents.opencode.session import PartRow, Session
@@ -29,16 +30,15 @@ _LISTED = """
 """
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
+class _Held(msgspec.Struct, eq=False):
     """What was read of one session."""
 
     session: Session
-    messages: dict[str, int] = field(default_factory=dict)
+    messages: dict[str, int] = msgspec.field(default_factory=dict)
     """Message -> when it was last updated."""
-    parts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    parts: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
     """Part -> (its message, when it was last updated)."""
-    infos: dict[str, dict[str, Any]] = field(default_factory=dict)
+    infos: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
 
 
 class DatabaseReader:

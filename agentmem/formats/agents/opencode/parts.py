@@ -7,8 +7,9 @@ whole result even then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part, arguments_text, call_text, image
@@ -26,8 +27,7 @@ QUIET = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "r
 _PLANS = frozenset({"todowrite", "todo_write"})
 
 
-@dataclass(slots=True, eq=False)
-class Tool:
+class Tool(msgspec.Struct, eq=False):
     """What a tool part says of its call."""
 
     name: str

@@ -7,8 +7,9 @@ that was kept, and what came after. A pruned result is a stub; an answer that fa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.opencode.parts import (
     CALL,
@@ -31,8 +32,7 @@ from agentmem.tape import Piece
 _GONE = "messages taken back"
 
 
-@dataclass(frozen=True, slots=True)
-class PartRow:
+class PartRow(msgspec.Struct, frozen=True):
     """A part as it stands now."""
 
     id: str
@@ -47,8 +47,7 @@ class PartRow:
         return Where(self.source, self.offset, self.length, self.base + number)
 
 
-@dataclass(slots=True, eq=False)
-class _Part:
+class _Part(msgspec.Struct, eq=False):
     keys: tuple[int, ...] = ()
     pieces: tuple[int, ...] = ()
     sort: str = ""
@@ -61,19 +60,18 @@ class _Part:
     """It is the first request: its text is the goal."""
 
 
-@dataclass(slots=True, eq=False)
-class _Message:
+class _Message(msgspec.Struct, eq=False):
     id: str
     role: str
     parent: str | None = None
-    parts: dict[str, _Part] = field(default_factory=dict)
+    parts: dict[str, _Part] = msgspec.field(default_factory=dict)
     summary: bool = False
     finished: bool = False
     stopped: bool = False
     """It ended without asking for another call."""
     failed: bool = False
     error: str | None = None
-    steps: list[int] = field(default_factory=list)
+    steps: list[int] = msgspec.field(default_factory=list)
     """Indices of its steps."""
     placed: int = 0
     """So many of its pieces stand in the prompt; told only of messages behind the summary."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.opencode.parts import ROLE_BASE, extract_apart, role_of, text_of
 from agentmem.formats.agents.opencode.session import PartRow, Session
@@ -18,6 +18,7 @@ from agentmem.formats.shared.lines import BEING_WRITTEN
 from agentmem.formats.shared.sqlite import Database
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.model import RunInfo
+from agentmem.pattern import pattern
 from agentmem.tokens import counter
 
 _DEPTH = 4
@@ -25,20 +26,19 @@ _NEWEST = 16
 _IN_TURN = 256
 """Messages whose parts are looked at each time: the newest ones, and so many of the others, one after the other."""
 _ROOT = "{XDG_DATA_HOME|~/.local/share}/opencode/storage"
-_SESSION = re.compile(rb'\{\s*(?:"\w+"\s*:\s*"[^"]*"\s*,\s*){0,4}"id"\s*:\s*"ses_')
+_SESSION = pattern(rb'\{\s*(?:"\w+"\s*:\s*"[^"]*"\s*,\s*){0,4}"id"\s*:\s*"ses_')
 _FIRST = 8
 """Messages, and parts of one, in which a row of the list looks for the first request."""
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
+class _Held(msgspec.Struct, eq=False):
     """What was read of one session."""
 
     session: Session
-    order: list[str] = field(default_factory=list)
+    order: list[str] = msgspec.field(default_factory=list)
     """Its messages as they were taken in."""
-    infos: dict[str, dict[str, Any]] = field(default_factory=dict)
-    parts: dict[str, set[str]] = field(default_factory=dict)
+    infos: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    parts: dict[str, set[str]] = msgspec.field(default_factory=dict)
     turn: int = 0
     """The message whose parts are looked at next, of those that are not new."""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import xxhash
 
 from agentmem.formats.loose import decode
@@ -26,16 +26,14 @@ _TICK_NS = 20_000_000
 """Two writes within a tick of the file's clock may leave the same size and time."""
 
 
-@dataclass(slots=True, eq=False)
-class _Seen:
+class _Seen(msgspec.Struct, eq=False):
     stamp: tuple[int, int, int]
     digest: int
     racy: bool
     """It was read in the tick in which it was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One file of a folder."""
 
     ident: str
@@ -104,8 +102,7 @@ class Tree:
         return [ident for _, ident in sorted(found)]
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """What the file of a session says of it."""
 
     ident: str

@@ -6,7 +6,6 @@ A folder that holds nothing else is one run, its calls in order of time; one fil
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,10 +21,11 @@ from agentmem.formats.source import NotYet, Unreadable, open_plain
 from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList
 from agentmem.model import Where
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 from agentmem.tokens import counter
 
-_FILE = re.compile(r".+-(\d{9,11}\.\d+)(?:-\w+)?\.json\Z")
+_FILE = pattern(r".+-(\d{9,11}\.\d+)(?:-\w+)?\.json\Z")
 _REPLY = 1_000_000
 _TOOLS = 2_000_000
 _LIMIT = 256 * 1024 * 1024

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,11 @@ from agentmem.formats.shared.lines import BEING_WRITTEN, LineReader
 from agentmem.formats.shared.peek import line_info
 from agentmem.formats.source import NotYet, Record, SnapshotFile, Unreadable, open_plain
 from agentmem.model import RunInfo, Where
+from agentmem.pattern import pattern
 from agentmem.tokens import counter
 
-_FILE = re.compile(r"event-(\d{1,9})-.+\.json\Z")
-_KIND = re.compile(rb'"kind"\s*:\s*"(?:[A-Z]\w*Event|Condensation\w*|\w*RejectObservation)"')
+_FILE = pattern(r"event-(\d{1,9})-.+\.json\Z")
+_KIND = pattern(rb'"kind"\s*:\s*"(?:[A-Z]\w*Event|Condensation\w*|\w*RejectObservation)"')
 _LIMIT = 64 * 1024 * 1024
 _PLACES = 400
 

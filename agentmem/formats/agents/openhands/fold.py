@@ -7,8 +7,9 @@ and results without their call are not sent. An event whose parent is older than
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.openhands.events import ERROR_HEADER, QUIET, parts_of, tasks, text_of
 from agentmem.formats.agents.openhands.stats import Stats
@@ -21,8 +22,7 @@ from agentmem.tape import Piece
 _SUMMARY = "-summary"
 
 
-@dataclass(slots=True, eq=False)
-class _Known:
+class _Known(msgspec.Struct, eq=False):
     """What is kept of an event: enough to fold its path again."""
 
     parent: str | None
@@ -34,16 +34,15 @@ class _Known:
     """(events it forgets, where its summary goes)"""
 
 
-@dataclass(slots=True, eq=False)
-class _View:
+class _View(msgspec.Struct, eq=False):
     """What one lane's model sees now."""
 
     lane: LaneDraft
-    events: list[tuple[str, int]] = field(default_factory=list)
+    events: list[tuple[str, int]] = msgspec.field(default_factory=list)
     """(event, how many pieces it has), in order of the prompt."""
     tip: str | None = None
     response: str | None = None
-    calls: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, str] = msgspec.field(default_factory=dict)
     """Calls without a result: id -> the event that made it."""
 
     def place(self, index: int) -> int:

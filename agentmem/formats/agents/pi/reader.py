@@ -9,11 +9,11 @@ branch; one whose parent is not in the file breaks the chain, as pi itself reads
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from agentmem.formats.agents.pi.entries import OTHER, parts_of, usage_of
 from agentmem.formats.draft import Call, LaneDraft
@@ -27,15 +27,15 @@ from agentmem.formats.shared.standing import stand
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import Record, Unreadable
 from agentmem.model import Boundary, RunInfo, Usage
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
 _FALL = 0.9
-_COMMAND = re.compile(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
+_COMMAND = pattern(r"\s*/[a-z][\w:-]*(?:\s|\Z)")
 _QUIET = frozenset({"model_change", "thinking_level_change", "custom", "label", "session_info"})
 
 
-@dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(msgspec.Struct, eq=False):
     id: str
     parent: str | None
     lane: str
@@ -48,11 +48,10 @@ class _Entry:
     compaction: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _Lane:
+class _Lane(msgspec.Struct, eq=False):
     draft: LaneDraft
     tip: str | None = None
-    adopted: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    adopted: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
     """Pieces of entries that other lanes own, as ids of this lane's tape."""
     waiting: tuple[_Entry, Boundary] | None = None
     """A compaction that has not taken effect."""

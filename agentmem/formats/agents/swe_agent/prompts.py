@@ -12,6 +12,7 @@ from agentmem.formats.messages import Part, arguments_text, split
 from agentmem.formats.shared.rewriting import decoded, where_of
 from agentmem.formats.shared.whole import items_of, member
 from agentmem.formats.versions import Item
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
 THOUGHT, ACTION, OBSERVATION = 0, 1, 2
@@ -21,7 +22,7 @@ _OWN_COMMANDS = frozenset({
     "submit", "str_replace_editor", "exit_cost", "exit_context", "exit_format", "exit_forfeit",
 })  # fmt: skip
 """Commands of its own shell that are tools, not programs."""
-_REFUSED = re.compile(
+_REFUSED = pattern(
     r"\s*(?:Your proposed edit has introduced new syntax error|Your bash command contained syntax errors|Usage: "
     r"|The command .{0,400}? was cancelled because it took more than|EXECUTION TIMED OUT"
     r"|Interactive operation .{0,200}? is not supported|Your edit was not applied)", re.DOTALL,

@@ -22,9 +22,10 @@ from agentmem.formats.loose import decode
 from agentmem.formats.shared.rewriting import WholeReader, decoded, where_of
 from agentmem.formats.shared.whole import Reading, items_of, member
 from agentmem.formats.versions import Item
+from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
-ISSUE = re.compile(
+ISSUE = pattern(
     r"<pr_description>\s*(.+?)\s*</pr_description>|ISSUE:\s*\n(.+?)\s*\n\s*INSTRUCTIONS:", re.DOTALL
 )
 """Where the issue stands in the first request, by the templates that come with the tool."""

@@ -5,15 +5,16 @@ In a rollout they say again what the response items say; they are the prompt onl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from agentmem.formats.messages import Part, arguments_text, call_text, compact_json
+from agentmem.pattern import pattern
 
 Sort = Literal["user", "assistant", "tool", "plan", "todo", "nothing"]
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL = pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 
 UNDERSTOOD = frozenset({
     "user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "patch_apply_end", "token_count",
@@ -38,12 +39,11 @@ ITEMS: dict[str, Sort] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Content:
+class Content(msgspec.Struct):
     """What one event says: of a tool, its call and then its result if there is one."""
 
     sort: Sort
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part] = msgspec.field(default_factory=list)
     ident: str | None = None
 
 

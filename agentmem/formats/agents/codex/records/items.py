@@ -9,6 +9,7 @@ from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, compact_json, split
 from agentmem.model import Outcome
+from agentmem.pattern import pattern
 
 PARTS = 4096
 """More parts than an item has: a part of a list of items is `index * PARTS + number`."""
@@ -24,20 +25,20 @@ NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "trae_extra_info",
 SERVED = frozenset({"web_search_call", "image_generation_call"})
 """Calls that the provider answers itself: no result of them is written."""
 
-_FRAGMENT = re.compile(
+_FRAGMENT = pattern(
     r"\s*(?:#\s*AGENTS\.md instructions|<(?:environment_context|user_instructions|INSTRUCTIONS|skill|turn_aborted|"
     r"subagent_notification|user_shell_command|permissions instructions|collaboration_mode|model_switch|hook_prompt|"
     r"app-context|goal_context)\b)"
 )
-_WRAPPED = re.compile(r"\s*<([a-z]+(?:[_ -][a-z]+)+)>")
-_REQUEST = re.compile(r"^#+ My request for Codex:\s*", re.MULTILINE)
-_TOOL = re.compile(r"\btools\.([A-Za-z_]\w*)\(")
-_EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d{1,10})')
-_EXITED = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:)\s*(-?\d{1,10})")
-_SCRIPT = re.compile(r"\s*Script (?:completed|failed|error)")
-_FAILED_INSIDE = re.compile(r"^\{\"exit_code\":\s*(-?[1-9]\d{0,9})\b", re.MULTILINE)
+_WRAPPED = pattern(r"\s*<([a-z]+(?:[_ -][a-z]+)+)>")
+_REQUEST = pattern(r"^#+ My request for Codex:\s*", re.MULTILINE)
+_TOOL = pattern(r"\btools\.([A-Za-z_]\w*)\(")
+_EXIT_CODE = pattern(r'"exit_code"\s*:\s*(-?\d{1,10})')
+_EXITED = pattern(r"(?:^|\n)(?:Process exited with code|Exit code:)\s*(-?\d{1,10})")
+_SCRIPT = pattern(r"\s*Script (?:completed|failed|error)")
+_FAILED_INSIDE = pattern(r"^\{\"exit_code\":\s*(-?[1-9]\d{0,9})\b", re.MULTILINE)
 """Code mode gives a line of JSON for each command of the script."""
-_REFUSED = re.compile(
+_REFUSED = pattern(
     r"(?:Script failed|Script error|exec_command failed for|apply_patch verification failed|"
     r"failed to parse function arguments)"
 )

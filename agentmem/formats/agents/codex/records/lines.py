@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -36,8 +35,7 @@ _line = msgspec.json.Decoder(_Line)
 _head = msgspec.json.Decoder(_Head)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a record stands: bytes `offset .. offset+length` of `source`."""
 
     source: str
