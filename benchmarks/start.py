@@ -44,6 +44,7 @@ def main() -> None:
             {"role": "user", "content": "find-the-leak"}, {"role": "assistant", "content": "ok"},
         ]}))  # fmt: skip
         big = inputs.made(f"log-{args.size}.jsonl", lambda path: inputs.requests(path, args.size * 1_000_000))
+        short = inputs.made("log-short.jsonl", lambda path: inputs.requests(path, 20_000))
         # The toolkit's own first paint: words that the skeleton before it does not have.
         first = "keys  q quit"
         app = [sys.executable, "-m", "tui", "watch"]
@@ -53,6 +54,7 @@ def main() -> None:
             "small": lambda: launch([*app, str(small)], "find-the-leak", 45, 150, **home),
             "paint": lambda: launch([*app, str(small)], first, 45, 150, **home),
             "big": lambda: launch([*app, str(big)], "EXACT", 45, 150, **home),
+            "short": lambda: launch([*app, str(short)], "EXACT", 45, 150, **home),
         }
         other = shlex.split(args.against)
         for name, command in (("ours", app), ("other", other)) if other else ():
@@ -65,7 +67,8 @@ def main() -> None:
             Row("small file, first paint", found["paint.marker"], found["bare.marker"], 1.15),
             Row("small file, content", found["small.marker"], found["bare.marker"]),
             Row(f"{args.size} MB log, first byte", found["big.first"], found["small.first"], 1.1),
-            Row(f"{args.size} MB log, content", found["big.marker"], found["bare.marker"]),
+            Row("20 KB log, header and steps", found["short.marker"], found["bare.marker"]),
+            Row(f"{args.size} MB log, header and steps", found["big.marker"], found["short.marker"], 1.1),
             Row("small file, CPU", found["small.cpu"], found["bare.cpu"]),
             Row(f"{args.size} MB log, memory", found["big.peak.bytes"], found["small.peak.bytes"]),
         ]

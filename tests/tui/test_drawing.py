@@ -8,7 +8,7 @@ from textual.strip import Strip
 from tests.tui.builders import many, story
 from tests.tui.panes.builders import story as losing
 from tests.tui.seen import inspecting
-from tests.tui.sources import RunChanged
+from tests.tui.sources import Progress, RunChanged
 from tui.screens import taking
 from tui.screens.run import RunScreen
 from tui.widgets.rows.painting import Painting
@@ -71,6 +71,16 @@ async def test_values_that_come_quickly_are_drawn_together(monkeypatch: pytest.M
         monkeypatch.setattr(RunScreen, "redraw", counted)
         await seen.play(*(RunChanged(many(steps)) for steps in range(51, 61)), until="60/60")
         assert drawn <= 2
+
+
+async def test_another_run_does_not_wait_for_what_was_drawn_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """You should see the first run and then the other one at once, although how far each was read was drawn before."""
+    monkeypatch.setattr(taking, "DRAWN_SECONDS", 60.0)
+    async with inspecting(until="No runs found here.") as seen:
+        for run in (many(50), story(20)):
+            seen.source.play(Progress(1, 9))
+            await seen.pilot.pause(0.1)
+            await seen.play(RunChanged(run), until=f"{len(run.main.steps)}/{len(run.main.steps)}")
 
 
 async def test_lifelines_of_a_long_run_are_walked_beside_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ class Taking(RunBase):
     def take(self, run: Run, index: Index) -> None:
         """A new value of the run, or another run."""
         before = self.reader.run
+        began = before is not None and run.path == before.path and run.earlier > before.earlier
         other = before is None or before.id != run.id or before.path != run.path
         tape = _tape(run)
         if other or tape is not self._tape:
@@ -52,10 +53,22 @@ class Taking(RunBase):
             self._steps = steps
             for pin in self.pins:
                 self.inspector.ask_lifeline(self.reader.lane, pin)
-        self._draw_soon()
+        self._draw_soon(at_once=other)
+        if began:
+            self._say_began(run)
 
-    def _draw_soon(self) -> None:
+    def _say_began(self, run: Run) -> None:
+        from agentmem.inspect.telling.pulse import earlier_said
+
+        self.say(f"A new run began in this file. {earlier_said(run)}", True)
+
+    def _draw_soon(self, at_once: bool = False) -> None:
         """What was told is on its way to the screen: at once after a pause, else together with what comes soon."""
+        if at_once:
+            self._due = 0.0
+            if self._drawing is not None:
+                self._drawing.stop()
+                self._drawing = None
         if self._drawing is not None:
             return
         left = self._due - time.monotonic()
@@ -92,7 +105,7 @@ class Taking(RunBase):
         self.hush()
         self.trouble = text
         self._draw_soon()
-        if text and self.reader.ready and self.plan.single:
+        if text and self.reader.ready and self.single:
             self.say(f"! {text}", True)
 
     def take_text(self, message: TextReady) -> None:

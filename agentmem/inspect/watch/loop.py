@@ -37,8 +37,10 @@ WORK_SECONDS = 0.03
 """For so long at a time runs of the list are described."""
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 0.5
-SLICES = (0.1, 0.2, 0.4, 0.8)
+SLICES = (0.02, 0.1, 0.2, 0.4, 0.8)
 """Seconds for which a long file is read before what was read is shown; the last one again and again."""
+DRAWN_SECONDS = 0.08
+"""How long reading waits for the screen to draw the first slice: beside it drawing would take four times as long."""
 BURST_SECONDS = 0.4
 """The same for what was appended to a run that is shown: a burst is told once, not in parts that are each drawn."""
 KEPT_OPEN = 4
@@ -128,7 +130,9 @@ class Watch:
                 if changed or self._retry:
                     self._changed(changed, emit)
                 self._sampler.note(changed)
-                self._sampler.work(self._catalogue.holds, self._opened_at, self._shown_path(), WORK_SECONDS)
+                read = self._sampler.work(self._catalogue.holds, self._opened_at, self._shown_path(), WORK_SECONDS)
+                for path, steps in read.items():
+                    self._dirty |= self._catalogue.counted(path, steps)
                 if now - status >= STATUS_SECONDS:
                     status = now
                     self._refresh(emit, quiet=True)
@@ -257,7 +261,7 @@ class Watch:
             self._half_since = time.monotonic()
         if opened.behind is not None:
             self._slice += 1
-            self._retry = 0.001
+            self._retry = DRAWN_SECONDS if self._slice == 1 else 0.001
             emit(Progress(*opened.behind))
             return
         if self._slice:
