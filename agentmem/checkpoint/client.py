@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Request = dict[str, Any]
 Path = tuple[str, ...]
+_LISTS = ("messages", "input", "tools")
+"""Of a request, what is recorded and may be given as an iterator."""
 _STREAMED = "the reply of a streamed call is not recorded until it comes back among the messages"
 _RAW = "calls through with_raw_response and with_streaming_response are not recorded"
 
@@ -170,7 +172,7 @@ def _reaches(client: Any, path: Path) -> bool:
 def _recording(call: Callable[..., Any], shape: _Shape, run: Recorder, *, stream: bool) -> Callable[..., Any]:
     def recorded(*args: Any, **kwargs: Any) -> Any:
         # What can be gone through only once is the client's: both get the list of it.
-        kwargs.update((name, list(given)) for name, given in kwargs.items() if isinstance(given, Iterator))
+        kwargs.update((name, list(kwargs[name])) for name in _LISTS if isinstance(kwargs.get(name), Iterator))
         messages = _sent(shape, kwargs)
         reply = call(*args, **kwargs)
         streamed = stream or bool(kwargs.get("stream"))

@@ -49,8 +49,8 @@ def must_be_file(mode: int, path: Path) -> None:
     raise CheckpointError(f"{path}: is {kinds.get(stat.S_IFMT(mode), 'something else')}, not a file")
 
 
-def read(path: Path) -> tuple[bytes, Identity]:
-    """All bytes, and which file they are of. Never waits for a pipe.
+def read(path: Path, start: int = 0) -> tuple[bytes, Identity]:
+    """All bytes from `start` on, and which file they are of. Never waits for a pipe.
 
     Raises FileNotFoundError; CheckpointError for what is no file or cannot be read.
     """
@@ -64,8 +64,9 @@ def read(path: Path) -> tuple[bytes, Identity]:
         found = os.fstat(handle)
         must_be_file(found.st_mode, path)
         with os.fdopen(handle, "rb", closefd=False) as file:
+            file.seek(start)
             data = file.read()
-        return data, (found.st_dev, found.st_ino, len(data), found.st_mtime_ns)
+        return data, (found.st_dev, found.st_ino, start + len(data), found.st_mtime_ns)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
     finally:
@@ -92,12 +93,19 @@ def make_folder(path: Path) -> None:
 def write_all(handle: int, parts: Sequence[bytes | bytearray]) -> None:
     """All bytes of all parts, without joining them where the system takes them as they are."""
     left = [memoryview(part) for part in parts if part]
-    while left:
-        count = os.writev(handle, left) if hasattr(os, "writev") else os.write(handle, left[0])
-        while left and count >= len(left[0]):
-            count -= len(left.pop(0))
-        if left:
-            left[0] = left[0][count:]
+    try:
+        while left:
+            count = os.writev(handle, left) if hasattr(os, "writev") else os.write(handle, left[0])
+            while left and count >= len(left[0]):
+                count -= len(left[0])
+                left.pop(0).release()
+            if left:
+                with left[0] as written:
+                    left[0] = written[count:]
+    finally:
+        # Who keeps the error keeps this frame: a view in it would hold the author's next save up.
+        for view in left:
+            view.release()
 
 
 def write_temporary(target: Path, data: Sequence[bytes | bytearray]) -> tuple[Path, Identity]:
@@ -153,6 +161,18 @@ def replace(source: Path, target: Path) -> None:
             if pause is None:
                 raise
             time.sleep(pause)
+
+
+def put(target: Path, data: Sequence[bytes | bytearray], name: Path | None = None) -> Identity:
+    """Puts a new file with these bytes in the place of `target`; its temporary file is named as that of `name`. The
+    folder is not waited for. Raises OSError with what stood there untouched."""
+    temporary, found = write_temporary(name or target, data)
+    try:
+        replace(temporary, target)
+    except BaseException:
+        remove(temporary)
+        raise
+    return found
 
 
 def sync_folder(path: Path) -> None:

@@ -66,7 +66,7 @@ class Recorder:
             if found.checkpoint is not None:
                 self._memo.extra = copied(dict(found.checkpoint.extra), "extra")[0]
             if (saved := self.resumed) is not None:
-                self.step, self.messages, self.notes = saved.step, saved.messages, saved.notes
+                self.step, self.messages, self.notes = saved.step, list(saved.messages), saved.notes
                 self.state = None if saved.state is None else copied(saved.state, "state")[0]
                 self.problems += (f"{problem.where}: {problem.what}" for problem in saved.problems)
                 self._memo.restore(saved, found.continuous)
@@ -187,7 +187,7 @@ class Recorder:
         except CheckpointError as error:
             if isinstance(error, SaveError) and error.stored:
                 self._memo.advance(prepared)
-            self._interrupted = False
+            self._interrupted = error.unanswered
             raise
         self._memo.advance(prepared)
         self._interrupted = False
@@ -198,7 +198,8 @@ class Recorder:
         self._pending = {}
 
     def _read_back(self) -> None:
-        """The save before was broken off by something like Ctrl-C: what the store holds is what was saved."""
+        """The save before was broken off by something like Ctrl-C, or the store gave no answer: what it holds is what
+        was saved."""
         found = self.store.resume(self.run_id)
         if found.seq - self._memo.seq not in (0, 1):
             raise ConflictError(f"run {self.run_id!r} was saved by another while a save was broken off here")

@@ -112,7 +112,28 @@ class Replay:
         self.seq: int | None = start.seq if start else None
         self._version = start
         self._messages: list[Any] = list(start.messages) if start else []
-        self._prompt: list[Any] | None = None
+        self._prompt: list[Any] | None = []
+        """The last exact prompt; None where a line that may have changed it cannot be read."""
+        self._read = 0
+        """Number of the save whose line was read last."""
+
+    def pass_over(self, line: Line) -> None:
+        """A line of a save that the start holds already, all but the exact prompt: that stands in the lines alone."""
+        self._prompted(line)
+
+    def _prompted(self, line: Line) -> list[Any] | None:
+        """The exact prompt of this save; None where none was given, or where it cannot be read."""
+        if line.whole:
+            self._prompt = []
+        elif line.seq != self._read + 1:
+            self._prompt = None
+        self._read = line.seq
+        edit = line.prompt
+        if edit is None:
+            return None
+        known = edit.keep == 0 or (self._prompt is not None and edit.keep <= len(self._prompt))
+        self._prompt = [*(self._prompt or [])[: edit.keep], *edit.add] if known else None
+        return self._prompt
 
     def fits(self, line: Line) -> bool:
         """Whether the line can stand on what was applied so far."""
@@ -125,17 +146,13 @@ class Replay:
         if not self.fits(line):
             raise ValueError(f"save {line.seq} does not follow save {self.seq}")
         if line.whole:
-            self._messages, self._prompt = [], None
+            self._messages = []
         if line.keep > len(self._messages):
             raise ValueError(f"save {line.seq} keeps {line.keep} messages of {len(self._messages)}")
         before = None if line.whole else self._version
         del self._messages[line.keep :]
         self._messages += line.add
-        if line.prompt is not None:
-            prompt = self._prompt or []
-            if line.prompt.keep > len(prompt):
-                raise ValueError(f"save {line.seq} keeps {line.prompt.keep} of the exact prompt's {len(prompt)}")
-            self._prompt = prompt[: line.prompt.keep] + line.prompt.add
+        prompt = self._prompted(line)
         state = before.state if before else None
         if line.state is not None:
             state = applied(state, line.state.set, line.state.unset, line.state.full)
@@ -152,7 +169,7 @@ class Replay:
             status=_or(line.status, before.status if before else LIVE),
             extra=self._version.extra if self._version else {},
             usage=line.usage, drops=line.drops, attempts=line.attempts,
-            prompt=self._prompt if line.prompt is not None else None, source="ledger",
+            prompt=prompt, source="ledger",
         )  # fmt: skip
 
     def version(self) -> Checkpoint | None:
@@ -176,6 +193,7 @@ def rolled(checkpoint: Checkpoint | None, ledger: Ledger, path: str) -> Checkpoi
     broken = ""
     for line in ledger.lines:
         if replay.seq is not None and line.seq <= replay.seq:
+            replay.pass_over(line)
             continue
         try:
             replay.apply(line)

@@ -139,7 +139,8 @@ class SqliteStore(DatabaseStore):
                     db.execute(f"pragma user_version = {VERSION}")
                 db.execute("commit")
             except BaseException:
-                db.execute("rollback")
+                if db.in_transaction:
+                    db.execute("rollback")
                 raise
         if make or version:
             write_ahead(db, BUSY_SECONDS)

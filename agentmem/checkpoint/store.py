@@ -21,6 +21,9 @@ LIVE = "live"
 class CheckpointError(Exception):
     """A checkpoint could not be kept or read; the text names the file and the reason in one line."""
 
+    unanswered = False
+    """The store was asked to keep something and gave no answer: it may have been kept nevertheless."""
+
 
 class DamagedError(CheckpointError):
     """What is stored is not what was written. The text says where and why, and what can still be read."""

@@ -67,7 +67,7 @@ def _of(value: dict[str, object], path: str | None) -> Iterator[Edit]:
 
 def find_edits(tool: str, arguments: str) -> tuple[Edit, ...]:
     """The edits that a call asks for: replacements, whole writes, patches, `sed -i s/a/b/ file`."""
-    if not any(sign in arguments for sign in _SIGNS):
+    if not any(map(arguments.__contains__, _SIGNS)):
         return ()
     command = command_of(tool, arguments)
     if command is not None and "*** Begin Patch" not in command:

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from agentmem import safe
 from agentmem.ledger.attempt import make_attempt
 from agentmem.ledger.detect import MATCHES, Detector
 from agentmem.ledger.group import Group
-from agentmem.ledger.signature import fold
+from agentmem.ledger.signature import canonical_arguments, fold
 from agentmem.ledger.state import BadLedger, dump, load, prune
 from agentmem.model import Attempt, CycleKind
 from agentmem.safe import cut_mark
@@ -22,6 +23,8 @@ _TOOL = 24
 _ARGUMENTS = 48
 _RESULT = 48
 _STEPS_NAMED = 8
+_TOOLS_NAMED = 6
+_CIRCLE = 200
 Action = Literal["continue", "warn", "stop"]
 
 
@@ -45,6 +48,18 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else cut_mark(text[: limit - 1])
 
 
+def _storable(
+    tool: str, arguments: str | Mapping[str, Any], result: str | None, error: str | None
+) -> tuple[str, str | Mapping[str, Any], str | None, str | None]:
+    """Without lone surrogates, that no checkpoint can hold: parts of all four stand in what `to_dict` gives."""
+    shown = arguments if isinstance(arguments, str) else canonical_arguments(arguments)
+    clean = safe.encodable(shown)
+    return (
+        safe.encodable(tool), arguments if clean == shown else clean,
+        None if result is None else safe.encodable(result), None if error is None else safe.encodable(error),
+    )  # fmt: skip
+
+
 def _steps(steps: tuple[int, ...]) -> str:
     shown = [str(step) for step in steps]
     if len(shown) > _STEPS_NAMED:
@@ -54,7 +69,9 @@ def _steps(steps: tuple[int, ...]) -> str:
 
 def describe(group: Group) -> str:
     """One line on a group: kind, period, steps, tools."""
-    tools = ", ".join(_cut(tool, _TOOL) for tool in dict.fromkeys(group.tools))
+    several = list(dict.fromkeys(group.tools))
+    tools = ", ".join(_cut(tool, _TOOL) for tool in several[:_TOOLS_NAMED])
+    tools += f" and {len(several) - _TOOLS_NAMED} more" if len(several) > _TOOLS_NAMED else ""
     again = "the same attempt with the same result" if group.period == 1 else (
         f"the same {group.period} attempts with the same results, each"
     )  # fmt: skip
@@ -104,6 +121,7 @@ class Ledger:
         the model call; calls with the same number are parallel; without it every attempt is a step. `denied`: a guard
         refused the call. `result` None and no error: no result, which is written down and not judged.
         """
+        tool, arguments, result, error = _storable(tool, arguments, result, error)
         number = self._step + 1 if step is None else step
         self._index = self._index + 1 if number == self._step else 1
         self._step = number
@@ -150,7 +168,8 @@ class Ledger:
         for step, tool, arguments, outcome, said in self._entries:
             lines.append(f"- {step}. {tool} {arguments} -> {outcome}" + (f": {said}" if said else ""))
         turning = [group for group in self._detector.groups if group.ended_at is None]
-        lines.extend(f"Going in circles: {describe(group)}. Do something else." for group in turning[-2:])
+        told = (_cut(describe(group), _CIRCLE) for group in turning[-2:])
+        lines.extend(f"Going in circles: {one}. Do something else." for one in told)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

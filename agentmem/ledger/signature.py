@@ -40,6 +40,10 @@ _LEX = pattern(
 _DIRECTIVE = pattern(r"#\s*(?:include|define|undef|if|ifdef|ifndef|else|elif|endif|pragma|error|region|endregion)\b")
 
 
+_MOST_BITS = 13_000
+"""Of an integer: Python refuses to write one of more than 4,300 digits as a text."""
+
+
 def digest(text: str) -> str:
     """16 hex digits (xxh3, 64 bits). Any text, lone surrogates included."""
     return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
@@ -57,9 +61,19 @@ def _plain(value: object) -> object:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return hex(value)
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     return repr(value)
+
+
+def _deep(value: object) -> str:
+    """A text for what is nested too deeply to be gone through, or holds itself."""
+    try:
+        return _ENCODE(value)
+    except (TypeError, ValueError, RecursionError):
+        return "nested too deeply to read"
 
 
 _ENCODE = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
@@ -73,7 +87,10 @@ def dumps(value: object) -> str:
 def parsed(arguments: str | Mapping[str, Any]) -> object:
     """The value behind the arguments; the text itself where it is no JSON (or nested too deeply to read)."""
     if not isinstance(arguments, str):
-        return _plain(arguments)
+        try:
+            return _plain(arguments)
+        except RecursionError:
+            return _deep(arguments)
     if not arguments or arguments.lstrip()[:1] not in '{["-0123456789tfnNI':
         return arguments
     try:
@@ -189,10 +206,12 @@ def _indented(text: str) -> str:
     """White space folded inside each line; its indentation stays, behind a patch's sign too, and empty lines go."""
     lines = []
     for line in text.splitlines():
-        if line.strip():
+        words_of = line.split()
+        if words_of:
             sign = line[0] if line[0] in "+-" else ""
             rest = line[len(sign) :]
-            lines.append(sign + rest[: len(rest) - len(rest.lstrip())] + fold(rest))
+            indent = rest[: len(rest) - len(rest.lstrip())]
+            lines.append(sign + indent + (fold(rest) if sign else " ".join(words_of)))
     return "\n".join(lines)
 
 

@@ -154,8 +154,8 @@ def _load_made(value: object) -> Made:
 
 def _group(value: object) -> Group:
     saved = _object(value)
-    if saved.get("kind") not in _KINDS:
-        raise BadLedger(f"unknown kind {saved.get('kind')!r}")
+    if _text(saved.get("kind")) not in _KINDS:
+        raise BadLedger(f"unknown kind {saved['kind'][:40]!r}")
     period = _number(saved.get("period"))
     if period < 1:
         raise BadLedger("a period below 1")

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from msgspec.structs import replace
@@ -102,6 +103,9 @@ class Agent:
         """Turns that happened."""
         self.last: Turn | None = None
         """What the newest turn sent."""
+        self.conversation = "" if memory is None else token_hex(4)
+        """Stands in the source of what is remembered, so that conversations which share a memory do not overwrite each
+        other's turns; empty where the memory is this agent's alone."""
 
     def prepare(self, text: str) -> Turn:
         """What saying `text` would send. Changes nothing. The window is made before the new message is added."""
@@ -121,8 +125,9 @@ class Agent:
         if not isinstance(reply, str):
             raise TypeError(f"the client's reply is a {type(reply).__name__}, not a text")
         number = self.turn + 1
-        self.memory.remember(f"u{number}", text, f"user, turn {number}", self.user_trust)
-        self.memory.remember(f"a{number}", reply, f"assistant, turn {number}", self.reply_trust)
+        told = f"conversation {self.conversation}, turn {number}" if self.conversation else f"turn {number}"
+        self.memory.remember(f"u{number}", text, f"user, {told}", self.user_trust)
+        self.memory.remember(f"a{number}", reply, f"assistant, {told}", self.reply_trust)
         self.window = [*turn.window, {"role": "user", "content": text}, {"role": "assistant", "content": reply}]
         self.turn, self.last = number, turn
         return reply
@@ -146,6 +151,7 @@ class Agent:
         body = {
             "schema": SCHEMA,
             "turn": self.turn,
+            "conversation": self.conversation,
             "window": self.window,
             "state": None if self.state is None else self.state.to_dict(),
             "settings": {name: getattr(self, name) for name in _SETTINGS},
@@ -175,6 +181,7 @@ class Agent:
         state = None if body["state"] is None else State.from_dict(body["state"])
         agent = cls(client, _memory(body["memory"], memory), state=state, policy=policy, **body["settings"])
         agent.window, agent.turn = body["window"], body["turn"]
+        agent.conversation = body.get("conversation", "")  # files of before it was kept have none
         return agent
 
 

@@ -5,6 +5,7 @@ Files are named by what they hold, so the same result is kept once and a referen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,9 +14,14 @@ from typing import Any
 
 from agentmem.checkpoint.given import number
 from agentmem.memory.files import FileError, read_whole, write_whole
-from agentmem.memory.messages import Message, Protect, check, drop, is_output, pieces, protected
+from agentmem.memory.messages import Message, Protect, check, drop, pieces, protected
+from agentmem.memory.policies import with_results
 from agentmem.model import Drop, TokenCounter
+from agentmem.pattern import pattern
 from agentmem.tokens import chars4
+
+_REFERENCE = pattern(r"\[artefact: .+, \d+ bytes, sha256 [0-9a-f]{64}\]", re.DOTALL)
+"""In a folder with a long path, a reference may itself be longer than what is taken for long."""
 
 
 class ArtefactError(FileError):
@@ -93,7 +99,7 @@ def by_reference(
         if index in untouched or index >= len(messages) - keep:
             kept.append(message)
             continue
-        shorter = _referred(message, artefacts, over)
+        shorter = with_results(message, lambda content: _referred(content, artefacts, over))
         kept.append(shorter)
         if shorter is not message:
             gone += [
@@ -104,25 +110,9 @@ def by_reference(
     return kept, tuple(gone)
 
 
-def _referred(message: Message, artefacts: Artefacts, over: int) -> Message:
-    if is_output(message):
-        text = _long(message.get("output"), over)
-        return message if text is None else {**message, "output": artefacts.put(text).reference}
-    content = message.get("content")
-    if message.get("role") in ("tool", "function"):
-        text = _long(content, over)
-        return message if text is None else {**message, "content": artefacts.put(text).reference}
-    if not isinstance(content, list):
-        return message
-    blocks = [_referred_block(block, artefacts, over) for block in content]
-    return {**message, "content": blocks} if any(a is not b for a, b in zip(content, blocks, strict=True)) else message
-
-
-def _referred_block(block: Any, artefacts: Artefacts, over: int) -> Any:
-    if not isinstance(block, Mapping) or not str(block.get("type")).endswith("tool_result"):
-        return block
-    text = _long(block.get("content"), over)
-    return block if text is None else {**block, "content": artefacts.put(text).reference}
+def _referred(content: Any, artefacts: Artefacts, over: int) -> Any:
+    text = _long(content, over)
+    return content if text is None or _REFERENCE.fullmatch(text) else artefacts.put(text).reference
 
 
 def _long(content: Any, over: int) -> str | None:

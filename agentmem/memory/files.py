@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
-from tempfile import mkstemp
 
 import xxhash
 
@@ -18,26 +15,24 @@ class FileError(Exception):
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put `data` in the place of the file, durably. Raises FileError with what stood there untouched."""
+    """Put `data` in the place of the file, durably. Raises FileError with what stood there untouched, or saying that
+    `data` stands, where only the disk has not confirmed it."""
     folder = path.parent.absolute()
-    temporary = None
     try:
         durable.identity(path)  # refuses a link, a folder or a pipe in its place
         durable.make_folder(folder)
-        handle, temporary = mkstemp(prefix=f".{path.stem}.", suffix=".tmp", dir=folder)
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(handle)
-        os.replace(temporary, path)
-        durable.sync_folder(folder)
+        # Named by the whole name: a run of the same stem in this folder sweeps its own temporary files.
+        durable.put(path.absolute(), [data], folder / f"{path.name}.new")
     except CheckpointError as error:
         raise FileError(str(error)) from None
     except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
         raise FileError(f"{path}: cannot be written: {error.strerror} (errno {error.errno})") from error
+    try:
+        durable.sync_folder(folder)
+    except OSError as error:
+        raise FileError(
+            f"{path}: written, but may not survive a power loss: {error.strerror} (errno {error.errno})"
+        ) from error
 
 
 def read_whole(path: Path) -> bytes | None:

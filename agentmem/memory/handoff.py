@@ -51,6 +51,7 @@ def handoff(
         else:
             state.claim(f"{name}: {value}")
     n = ended.attempts + 1
+    carried = {"goal": goal, **{f"facts.{name}": value for name, value in state.facts.items()}}
     drops = tuple(
         Drop(
             lane="main", n=n, step=n, what="plan" if _kind(field.name) == "plan" else "field", name=field.name,
@@ -58,7 +59,7 @@ def handoff(
             recorded=True, last_step=ended.attempts, text=field.value, record=f"handed off to: {goal}",
         )
         for field in ended.fields(count)
-        if field.value != (goal if field.name == "goal" else state.facts.get(field.name.removeprefix("facts.")))
+        if field.value != carried.get(field.name)
     )  # fmt: skip
     return Handoff(state, drops)
 

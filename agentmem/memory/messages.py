@@ -95,6 +95,11 @@ def is_output(message: Mapping[str, Any]) -> bool:
     return _is_item(message) and str(message["type"]).endswith("_call_output")
 
 
+def is_result(message: Mapping[str, Any]) -> bool:
+    """Whether it is a chat message with the result of a call, in `content`."""
+    return not _is_item(message) and _kind(message) == "result"
+
+
 def _item(item: Mapping[str, Any]) -> Iterator[Piece]:
     sort = str(item["type"])
     if is_output(item):
@@ -188,7 +193,8 @@ def _payload(value: object) -> int:
 
 def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     calls = message.get("tool_calls")
-    found = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    given = [call if isinstance(call, Mapping) else dump(call) for call in calls] if isinstance(calls, list) else []
+    found = [call for call in given if call is not None]
     legacy = message.get("function_call")
     return [*found, legacy] if isinstance(legacy, Mapping) else found
 

@@ -108,9 +108,9 @@ class Notes:
                 return "Error: write_notes takes a text and a mode, 'append' or 'replace'"
         try:
             write(text)
+            return f"Notes saved, {len(self.read())} characters."
         except (ValueError, FileError) as error:
             return f"Error: {error}"
-        return f"Notes saved, {len(self.read())} characters."
 
     def render(self) -> str:
         """`Notes:` and the notes, with no line that could be read as a heading of the state; "" if there are none."""

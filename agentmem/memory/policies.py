@@ -23,6 +23,7 @@ from agentmem.memory.messages import (
     drops,
     groups,
     is_output,
+    is_result,
     pieces,
     protected,
     tokens,
@@ -85,6 +86,29 @@ def shrink(
             ]
         kept.append(shorter)
     return kept, tuple(gone)
+
+
+def with_results(message: Message, change: Callable[[Any], Any]) -> Message:
+    """The message with `change` made to what its tool results hold; the same object where that changes nothing."""
+    if is_output(message) or is_result(message):
+        changed: Message = _with(message, "output" if is_output(message) else "content", change)
+        return changed
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    blocks = [
+        _with(block, "content", change)
+        if isinstance(block, Mapping) and str(block.get("type")).endswith("tool_result")
+        else block
+        for block in content
+    ]
+    return {**message, "content": blocks} if any(a is not b for a, b in zip(content, blocks, strict=True)) else message
+
+
+def _with(holder: Mapping[str, Any], key: str, change: Callable[[Any], Any]) -> Any:
+    held = holder.get(key)
+    changed = change(held)
+    return holder if changed is held else {**holder, key: changed}
 
 
 def _short(content: Any, over: int, head: int) -> Any:

@@ -7,6 +7,7 @@ becomes a fact. `render` is pure: what a budget keeps out of one prompt is still
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypedDict
@@ -19,6 +20,8 @@ from agentmem.pattern import pattern
 from agentmem.tokens import words
 
 ERROR_CHARACTERS = 1500
+Leaving = tuple[Literal["field", "plan"], str, Kind, str, int]
+"""What a budget can keep out of a prompt: sort, name, kind, text, tokens."""
 _SURROGATE = pattern("[\ud800-\udfff]")
 
 
@@ -52,8 +55,7 @@ class _Facts(dict[str, str]):
         raise Unverified(args[0] if args else None)
 
     def __reduce__(self) -> tuple[type[_Facts], tuple[dict[str, str]]]:
-        """Copies and pickles are made whole, not by setting one fact after the other."""
-        return _Facts, (dict(self),)
+        return _Facts, (dict(self),)  # a copy is made whole, not by setting one fact after the other
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     update = setdefault = pop = popitem = clear = _refuse
@@ -76,8 +78,7 @@ class State:
         *,
         verified: Mapping[str, Verification] | None = None,
     ) -> None:
-        """Raises ValueError for an empty goal, a plan that is no list of texts, a number that is negative or not finite,
-        or a fact that `verified` does not name."""
+        """Raises ValueError for an empty goal, a plan or number that cannot be, a fact that is not in `verified`."""
         if isinstance(plan, str | Mapping) or not isinstance(plan, Iterable):
             raise ValueError("state: plan is not a list of texts")
         self.goal = goal
@@ -87,9 +88,7 @@ class State:
         """Finished plan items."""
         self.attempts = attempts
         """Model calls made."""
-        self.budget_steps = budget_steps
-        self.budget_spend_usd = budget_spend_usd
-        self.spent_usd = spent_usd
+        self.budget_steps, self.budget_spend_usd, self.spent_usd = budget_steps, budget_spend_usd, spent_usd
         self.log: list[LogEntry] = []
         """Claims and failures, oldest first; never rendered."""
         self.drops: tuple[Drop, ...] = ()
@@ -136,8 +135,8 @@ class State:
         value = self._facts[name]
         dict.__delitem__(self._facts, name)
         del self._verified[name]
-        tokens = words(f"{name}: {value}")
-        return self._drop("field", f"facts.{name}", "fact", value, tokens, "forgotten by State.forget")
+        leaving: Leaving = ("field", f"facts.{name}", "fact", value, words(f"{name}: {value}"))
+        return self._drop(leaving, "forgotten by State.forget")
 
     def claim(self, text: str, step: int | None = None) -> None:
         """Log what the model asserts. It never becomes a fact by that. Raises TypeError for what is no text."""
@@ -227,32 +226,31 @@ class State:
         alone = count(self._goal_block())
         if alone > max_tokens:
             raise ValueError(f"render: the goal alone takes {alone} tokens, the budget is {max_tokens}")
-        leaving = self._leaving(count, at)
+        leaving = self._leaving(count)
         gone = self._fewest(len(leaving), lambda number: count(self._render(number)) <= max_tokens)
         record = f"state rendered in {max_tokens} tokens"
-        return self._render(gone), tuple(self._drop(*leave, record, at) for leave in leaving[:gone] if leave is not None)
+        drops = (self._drop(leave, record, at) for leave in leaving[:gone] if leave is not None)
+        return self._render(gone), tuple(drops)
 
     def _fewest(self, most: int, fits: Callable[[int], bool]) -> int:
-        """How many of what can leave have to; all of it fits. Every fact that leaves makes the text shorter, but a plan
-        grows where `1 item` takes the place of a word: so whether the whole plan fits is asked first."""
-        facts = len(self._facts)
-        if fits(0):
-            return 0
-        low, high = (1, facts) if facts and fits(facts) else (facts + 1, most)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fits(middle) else (middle + 1, high)
-        return low
+        """How few of what can leave have to; all of it fits. Within a stretch each that leaves makes the text shorter;
+        from one to the next it may grow, where `1 item` takes the place of a word."""
+        facts, done, plan = len(self._facts), self._done(), len(self.plan)
+        ends = {0, facts, facts + done - 1, facts + done, facts + plan - 1, facts + plan, most}
+        low = 0
+        for high in sorted(end for end in ends if 0 <= end <= most):
+            if fits(high):
+                break
+            low = high + 1
+        return low + bisect_left(range(low, high), True, key=fits)
 
     def fields(self, count: TokenCounter = words) -> tuple[Field, ...]:
         """The state as fields, in the order in which they are rendered; tokens of `name: value`."""
-        done = self._done()
         rows: list[Field] = []
         for name, value in self._facts.items():
             seal = self._verified[name]
             rows.append(Field(f"facts.{name}", value, count(f"{name}: {value}"), seal.by, seal.step))
-        for index, item in enumerate(self.plan):
-            rows.append(Field(f"plan[{index}]", item, count(item), done=index < done))
+        rows += (Field(f"plan[{at}]", item, count(item), done=at < self._done()) for at, item in enumerate(self.plan))
         if self._last_error is not None:
             rows.append(Field("last_error", self._last_error, count(self._last_error)))
         rows.append(Field("goal", self.goal, count(f"goal: {self.goal}")))
@@ -261,18 +259,15 @@ class State:
     def _done(self) -> int:
         return min(max(self.step, 0), len(self.plan))
 
-    def _leaving(
-        self, count: TokenCounter, at: int | None
-    ) -> list[tuple[Literal["field", "plan"], str, Kind, str, int] | None]:
+    def _leaving(self, count: TokenCounter) -> list[Leaving | None]:
         """What can leave, in that order; None stands for what is left of the plan's two lines."""
         done = self._done()
-        rows: list[tuple[Literal["field", "plan"], str, Kind, str, int] | None] = [
+        rows: list[Leaving | None] = [
             ("field", f"facts.{name}", "fact", value, count(f"{name}: {value}")) for name, value in self._facts.items()
         ]
         for index in (*range(done), *reversed(range(done, len(self.plan)))):
             rows.append(("plan", f"plan[{index}]", "plan", self.plan[index], count(self.plan[index])))
-        if self.plan:
-            rows.append(None)
+        rows += [None] if self.plan else []
         if self._last_error:
             rows.append(("field", "last_error", "error", self._last_error, count(self._last_error[:ERROR_CHARACTERS])))
         return rows
@@ -306,10 +301,8 @@ class State:
     def _goal_block(self) -> str:
         return "GOAL (unchanged): " + _guarded(self.goal)
 
-    def _drop(
-        self, what: Literal["field", "plan"], name: str, kind: Kind, text: str, tokens: int, record: str,
-        at: int | None = None,
-    ) -> Drop:  # fmt: skip
+    def _drop(self, leaving: Leaving, record: str, at: int | None = None) -> Drop:
+        what, name, kind, text, tokens = leaving
         n = self.attempts + 1 if at is None else at
         return Drop(
             lane="main", n=n, step=n, what=what, name=name, kind=kind, head=text[:HEAD_CHARACTERS], tokens=tokens,
@@ -361,13 +354,12 @@ class State:
             raise ValueError("state: the goal is empty" if isinstance(self.goal, str) else "state: goal is not a text")
         if not all(isinstance(item, str) for item in self.plan):
             raise ValueError("state: plan is not a list of texts")
-        for name in ("step", "attempts", "budget_steps"):
-            number(getattr(self, name), f"state: {name}", whole=True)
-        for name in ("budget_spend_usd", "spent_usd"):
-            number(getattr(self, name), f"state: {name}")
+        for name in _PLAIN[2:]:
+            number(getattr(self, name), f"state: {name}", whole=not name.endswith("usd"))
 
 
 _PLAIN = ("goal", "plan", "step", "attempts", "budget_steps", "budget_spend_usd", "spent_usd")
+"""What `State` takes as it stands; from the third on numbers."""
 
 
 def _seals(rows: object, facts: Mapping[str, str]) -> dict[str, Verification]:

@@ -261,6 +261,7 @@ def test_pruning_that_fails_or_is_killed_leaves_no_temporary_file(
     assert names(tmp_path) == [".parser.lock", "parser.json", "parser.steps.jsonl"]
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", _killed)
+        patch.setattr(os, "unlink", _full)
         with pytest.raises(SystemExit):
             FileStore(tmp_path).prune("parser", keep=1)
     assert len(names(tmp_path)) == 4
@@ -268,9 +269,72 @@ def test_pruning_that_fails_or_is_killed_leaves_no_temporary_file(
     assert names(tmp_path) == [".parser.lock", "parser.json", "parser.steps.jsonl"]
 
 
-def _full(source: Any, target: Any) -> None:
+def _full(*given: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _killed(source: Any, target: Any) -> None:
+def _killed(*given: Any) -> None:
     raise SystemExit  # as a kill: nothing that is done on an error is done
+
+
+def prompted(folder: Path, count: int) -> tuple[bytes, bytes]:
+    """Saves with exact prompts, each a change of the one before. The checkpoint before the last, and the ledger."""
+    run = record("parser", folder=folder)
+    before = b""
+    for number in range(1, count + 1):
+        before = (folder / "parser.json").read_bytes() if number > 1 else b""
+        run.save([message(n) for n in range(number + 1)], prompt=[message(n) for n in range(number)])
+    return before, (folder / "parser.steps.jsonl").read_bytes()
+
+
+def test_a_kill_before_the_replace_of_a_save_with_an_exact_prompt_is_rolled_forward(tmp_path: Path) -> None:
+    before, _ = prompted(tmp_path, 4)
+    (tmp_path / "parser.json").write_bytes(before)
+    now = load("parser", tmp_path)
+    assert (now.step, now.source) == (4, "checkpoint and ledger")
+    assert now.prompt == [message(n) for n in range(4)] and len(now.messages) == 5
+    run = record("parser", folder=tmp_path)
+    run.save([message(0)], prompt=[message(n) for n in range(6)])
+    assert [len(version.prompt or []) for version in history("parser", tmp_path)] == [1, 2, 3, 4, 6]
+
+
+def test_an_exact_prompt_whose_beginning_cannot_be_read_is_unknown_and_hides_no_save(tmp_path: Path) -> None:
+    before, ledger = prompted(tmp_path, 4)
+    (tmp_path / "parser.json").write_bytes(before)
+    lines = ledger.splitlines(True)
+    for damaged in (0, 1, 2):
+        wrong = [line.replace(b"message", b"massage") if n == damaged else line for n, line in enumerate(lines)]
+        (tmp_path / "parser.steps.jsonl").write_bytes(b"".join(wrong))
+        now = load("parser", tmp_path)
+        assert (now.step, len(now.messages), now.prompt, now.damaged) == (4, 5, None, 1)
+        assert record("parser", folder=tmp_path).step == 4
+
+
+@posix
+def test_a_save_can_be_tried_again_while_the_error_of_the_first_is_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = some_steps(tmp_path)
+    with monkeypatch.context() as patch:
+        Calls(patch, 3)
+        with pytest.raises(SaveError) as held:
+            run.save([*run.messages, message(9)])
+    assert held.value.errno == errno.ENOSPC
+    assert run.save([message(7)]) == 4, "the frames that the error keeps hold nothing up"
+    assert load("parser", tmp_path).messages == [message(7)]
+
+
+def test_half_a_line_of_a_call_that_cannot_be_cut_off_lets_no_call_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = some_steps(tmp_path)
+    path = tmp_path / "parser.calls.jsonl"
+    path.write_bytes(b'{"v":1,"half')
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "truncate", _full)
+        with pytest.raises(SaveError, match="was not recorded"), run.guard.call("send", {}):
+            pytest.fail("it was made")
+    assert path.read_bytes() == b'{"v":1,"half'
+    with run.guard.call("send", {}) as call:
+        call.result = "sent"
+    assert [one.outcome for one in FileStore(tmp_path).calls("parser")] == ["ok"]

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from agentmem.checkpoint.guard import InDoubt
+from agentmem.checkpoint.guard import InDoubt, ResultNotRecorded
 from agentmem.checkpoint.postgres import Listener, MissingExtra, PostgresStore, Unreachable, shown
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.store import CheckpointError, ConflictError, DamagedError, NewerSchemaError, SaveError
@@ -191,6 +191,28 @@ def test_an_intent_whose_answer_was_lost_is_one_attempt(database: str, monkeypat
         assert lost.times == 1
         monkeypatch.undo()
     assert [(call.attempt, call.outcome) for call in store.calls("parser")] == [(1, "ok"), (1, "ok")]
+
+
+def test_a_save_that_is_never_answered_is_no_save_of_another(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = PostgresStore(database, retry=0)
+    run = some(store, 1)
+    Lost(store, monkeypatch, "with newest as")
+    with pytest.raises(Unreachable):
+        run.save([*run.messages, message(5)])
+    assert run.save([*run.messages, message(5)]) == 2, "the same step is saved again"
+    assert [(version.seq, version.step) for version in history("parser", store=database)] == [(1, 1), (2, 2), (3, 2)]
+
+
+def test_a_result_that_is_never_answered_is_given_and_not_lost(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = PostgresStore(database, retry=0)
+    guard = some(store, 1).guard
+    Lost(store, monkeypatch, "update agentmem.calls")
+    with pytest.raises(ResultNotRecorded) as told, guard.call("send", {}) as call:
+        call.result = "sent"
+    assert told.value.result == "sent" and "cannot be reached" in str(told.value)
+    with guard.call("send", {}) as call:
+        assert call.done and call.result == "sent"
+    assert [(one.attempt, one.outcome) for one in store.calls("parser")] == [(1, "ok")]
 
 
 def test_a_restart_between_intent_and_result_makes_no_second_call(own_server: Server) -> None:

@@ -351,3 +351,10 @@ def test_the_error_of_the_loop_is_not_hidden_by_a_state_that_cannot_be_saved(tmp
         run.update(state={"share": float("nan")})
         raise KeyError("mine")
     assert any("was not saved: state.share: nan" in note for note in told.value.__notes__)
+
+
+def test_what_the_loop_does_with_its_messages_does_not_change_the_version_it_went_on_from(tmp_path: Path) -> None:
+    some_steps(tmp_path)
+    run = record("parser", folder=tmp_path)
+    run.messages.append(message(9))
+    assert run.resumed is not None and run.resumed.messages == load("parser", tmp_path).messages

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agentmem.checkpoint.recorder import load, record
 from agentmem.ledger import Detector, Ledger, make_attempt
 from agentmem.tokens import chars4
 
@@ -194,3 +195,60 @@ def test_the_real_agents_edit_and_test_cycle_is_found() -> None:
             function = call["function"]
             detector.feed(make_attempt(function["name"], function["arguments"], results.get(call["id"]), n=n))
     assert [(c.kind, c.period, c.steps) for c in detector.cycles] == [("cycle", 2, (3, 4, 5, 6, 7, 8, 9))]
+
+
+def test_a_long_circle_of_many_tools_stays_within_what_is_rendered() -> None:
+    ledger = Ledger()
+    for turn in range(90):
+        verdict = ledger.record(f"tool_number_{turn % 30:012d}_of_many", {"x": "y" * 200}, "r" * 200, step=10**9 + turn)
+    assert verdict.kind == "cycle" and verdict.period == 30
+    assert "and 24 more" in verdict.reason and len(verdict.reason) < 400
+    assert len(ledger.render()) <= 2000 and "Going in circles: cycle of period 30" in ledger.render()
+
+
+def test_a_result_with_half_a_character_does_not_keep_the_ledger_out_of_the_checkpoint(tmp_path: Path) -> None:
+    ledger = Ledger()
+    for _ in range(3):
+        ledger.record("run\ud800", {"path": "a\ud800"}, None, error="Error: it could not be read \ud83d at all")
+        ledger.record("edit\ud800", '{"path": "a\ud800", "old_string": "x", "new_string": "y"}', "cut \ud83d")
+    record("r", folder=tmp_path).save([], state={"ledger": ledger.to_dict()})
+    kept = load("r", tmp_path).state
+    assert kept is not None
+    again = Ledger.from_dict(kept["ledger"])
+    ledger.render().encode()
+    more = ("run\ud800", {"path": "a\ud800"}, "other \ud83d")
+    assert again.record(*more) == ledger.record(*more)
+
+
+def test_a_saved_ledger_with_a_kind_that_is_no_text_is_refused_in_one_line() -> None:
+    ledger = Ledger()
+    for _ in range(3):
+        ledger.record("a", {}, "same")
+    saved = ledger.to_dict()
+    saved["detector"]["groups"][0]["kind"] = ["repeat"]
+    with pytest.raises(ValueError, match="saved ledger, groups: a text was expected, not list"):
+        Ledger.from_dict(saved)
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def _turning() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["me"] = value
+    return value
+
+
+@pytest.mark.parametrize(
+    "arguments", [_nested(600), _nested(100_000), _turning(), {"n": 10**5000}], ids=["deep", "deeper", "turning", "big"]
+)
+def test_arguments_that_cannot_be_written_break_no_loop_and_are_told_from_others(arguments: dict[str, Any]) -> None:
+    ledger = Ledger()
+    said = [ledger.record("run", arguments, "same").action for _ in range(4)]
+    assert said == ["continue", "continue", "warn", "stop"]
+    assert ledger.record("run", {"a": {}}, "same").action == "continue"
+    assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))).render() == ledger.render()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.ledger import error_line, error_prefix, failure, mask, result_key
+from agentmem.ledger.answers.result import is_not_found
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,24 @@ def test_a_text_is_given_the_same_key_when_it_comes_again() -> None:
 
 def test_the_word_of_an_error_is_looked_for_at_the_start_of_a_long_line() -> None:
     assert error_line("x" * 50 + "\n" + "it failed " + "y" * 100_000).startswith("it failed")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Not Found", "not_found: a", "No such file", "it doesn't exist", "it does not exist", "they do not exist",
+     "no match", "No results", "no files", "ENOENT: a", "Cannot find a", "can't locate a", "could not find a",
+     "couldn't find a", "unable to locate a", "Unknown path a", "status 404", "nothing found", "exit code: 1",
+     "Command exited with code 1", "return code 1", "returncode=1", "nothıng found: ﬁle", "ENOENT – a"]
+)  # fmt: skip
+def test_what_was_not_found_is_told(text: str) -> None:
+    assert is_not_found(text)
+
+
+@pytest.mark.parametrize("text", ["", "denied", "exit code: 2", "4040", "x" * 2_000 + " not found", "an unknown error"])
+def test_another_error_is_none_of_something_missing(text: str) -> None:
+    assert not is_not_found(text)
+
+
+@pytest.mark.parametrize("text", ["===", "----", "a ___ b", "*****", "####", "~~~~"])
+def test_a_drawn_rule_has_one_length(text: str) -> None:
+    assert mask(text) == mask(text.replace(text.strip("ab ")[0], 3 * text.strip("ab ")[0])) != mask(text[:-1] + "x")

@@ -142,3 +142,18 @@ def test_a_file_cut_anywhere_or_with_one_bit_flipped_is_never_loaded(tmp_path: P
             Agent.load_state(path, MockClient())
     with pytest.raises(FileError, match="there is no saved conversation"):
         Agent.load_state(tmp_path / "none.json", MockClient())
+
+
+def test_conversations_that_share_a_memory_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    for said in ("My name is Sam", "The port is 8080"):
+        agent = Agent(MockClient(["ok"]), SqliteMemory(tmp_path / "m.db"))
+        agent.say(said)
+        agent.memory.close()
+    agent.save_state(tmp_path / "s.json")
+    agent = Agent.load_state(tmp_path / "s.json", MockClient(["ok"]))
+    agent.say("The host is web1")
+    kept = [(row["value"], row["source"]) for row in agent.memory.dump() if row["value"] != "ok"]
+    assert [value for value, _ in kept] == ["My name is Sam", "The port is 8080", "The host is web1"]
+    first, second, third = (source.rpartition(", turn ")[0] for _, source in kept)
+    assert first != second == third, "a loaded conversation is the one that was saved"
+    agent.memory.close()

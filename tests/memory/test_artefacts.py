@@ -65,3 +65,12 @@ def test_every_long_result_is_replaced_with_a_drop_and_can_be_read_back(
 def test_a_limit_below_the_size_of_a_reference_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least 500"):
         by_reference([], artefacts=Artefacts(tmp_path), over=100)
+
+
+def test_a_reference_that_is_long_itself_is_not_kept_as_a_result(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["long" * 30] * 5)
+    messages: list[Message] = [{"role": "tool", "tool_call_id": "c", "content": "x" * 900}]
+    kept, gone = by_reference(messages, artefacts=Artefacts(folder), over=500)
+    assert len(kept[0]["content"]) > 500 and len(gone) == 1
+    assert by_reference(kept, artefacts=Artefacts(folder), over=500) == (kept, ())
+    assert len(list(folder.iterdir())) == 1

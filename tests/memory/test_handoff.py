@@ -48,3 +48,11 @@ def test_too_many_facts_and_unknown_names_are_refused() -> None:
         handoff(ended(), "Next", ["port", "city"], most=1)
     with pytest.raises(KeyError, match="there are port, city"):
         handoff(ended(), "Next", ["prot"])
+
+
+def test_a_fact_that_is_called_like_a_plan_item_or_the_failure_hides_no_drop() -> None:
+    ended = State("old", plan=["read"], last_error="timeout")
+    ended.verify("plan[0]", "read", "checker")
+    ended.verify("last_error", "timeout", "checker")
+    gone = {drop.name for drop in handoff(ended, "new", ["plan[0]", "last_error"]).drops}
+    assert gone == {"goal", "plan[0]", "last_error"}

@@ -119,3 +119,20 @@ def test_what_is_protected_is_the_system_the_goal_and_the_newest_failure_with_it
 def test_the_newest_rendered_state_holds_the_goal_too() -> None:
     messages = [{"role": "user", "content": "go"}, {"role": "user", "content": "Done: a\n\nGOAL (unchanged): go"}] * 2
     assert goals(messages) == (0, 3)
+
+
+class ClientCall:
+    """A call as a provider's client hands it out."""
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        return {"id": "c1", "type": "function", "function": {"name": "run", "arguments": '{"x": 1}'}}
+
+
+def test_a_call_that_is_a_clients_object_is_counted_and_stays_with_its_result() -> None:
+    messages: list[Message] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [ClientCall()]},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+    ]
+    assert [(piece.kind, piece.text) for piece in pieces(messages[1])] == [("call", 'run {"x":1}')]
+    assert groups(messages) == [range(0, 1), range(1, 3)] and orphans(messages) == ()

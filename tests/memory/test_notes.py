@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
+from agentmem.checkpoint import durable
+from agentmem.checkpoint.recorder import record
 from agentmem.memory.files import FileError
 from agentmem.memory.notes import Notes, anthropic_tool, openai_tool
 
@@ -57,3 +61,48 @@ def test_both_tools_ask_for_the_same() -> None:
     assert openai_tool()["function"]["parameters"] == anthropic_tool()["input_schema"]
     assert openai_tool()["function"]["name"] == anthropic_tool()["name"] == "write_notes"
     json.dumps([openai_tool(), anthropic_tool()])
+
+
+def test_notes_that_are_written_side_by_side_are_all_kept(tmp_path: Path) -> None:
+    def write(name: str) -> None:
+        for number in range(30):
+            Notes(tmp_path / "n").append(f"{name}{number}")
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(Notes(tmp_path / "n").read().split("\n")) == sorted(f"{x}{n}" for x in "abc" for n in range(30))
+
+
+def test_a_disk_that_does_not_confirm_the_name_is_told_apart_from_one_that_takes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    notes = Notes(tmp_path / "n")
+    notes.replace("old")
+    with monkeypatch.context() as patch:
+        patch.setattr("agentmem.checkpoint.durable.sync_folder", broken)
+        assert "written, but may not survive a power loss" in notes.call({"text": "new", "mode": "replace"})
+    assert notes.read() == "new"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", broken)
+        assert "cannot be written" in notes.call({"text": "newer", "mode": "replace"})
+    assert notes.read() == "new" and sorted(path.name for path in tmp_path.iterdir()) == [".n.lock", "n"]
+
+
+def test_a_run_of_the_same_name_in_the_folder_sweeps_nothing_of_the_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = durable.replace
+
+    def opened_meanwhile(source: Path, target: Path) -> None:
+        record("parser", folder=tmp_path)
+        real(source, target)
+
+    monkeypatch.setattr("agentmem.checkpoint.durable.replace", opened_meanwhile)
+    Notes(tmp_path / "parser.md").replace("kept")
+    assert (tmp_path / "parser.md").read_text() == "kept"

@@ -312,3 +312,9 @@ def test_a_real_conversation_stays_valid_at_any_budget(name: str, share: int) ->
     fixed = _total([messages[i] for i in _must_stay(name, messages)])
     assert name == "shrink" or _total(kept) <= budget or fixed > budget
     assert name == "shrink" or drops
+
+
+def test_a_tool_message_that_has_a_type_for_a_role_is_shrunk_too() -> None:
+    typed: Message = {"type": "tool", "tool_call_id": "c", "content": "x" * 900}
+    kept, gone = shrink([typed, *[{"role": "user", "content": "on"}] * 6])
+    assert kept[0]["content"] == "x" * 200 + TRIMMED and len(gone) == 1

@@ -318,3 +318,32 @@ def test_a_number_that_cannot_be_is_refused_and_nothing_is_stored(wrong: Any) ->
         with pytest.raises(ValueError):  # each names another number
             call()
     assert len(memory) == 0
+
+
+def test_a_memory_that_a_reader_was_in_the_way_of_takes_the_next_record(tmp_path: Path) -> None:
+    memory = SqliteMemory(tmp_path / "m.db")
+    memory._db.execute("pragma busy_timeout = 20")
+    memory.remember("a", "one", "s", 0.9)
+    reader = sqlite3.connect(tmp_path / "m.db", isolation_level=None)
+    reader.execute("begin")
+    reader.execute("select * from memories").fetchall()
+    with pytest.raises(RecallError, match="locked"):
+        memory.remember("b", "two", "s", 0.9)
+    reader.execute("commit")
+    memory.remember("c", "three", "s", 0.9)
+    assert [row["value"] for row in memory.dump()] == ["one", "three"]
+    reader.close()
+    memory.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced there")
+def test_nothing_is_remembered_in_a_file_that_was_deleted_or_replaced(tmp_path: Path) -> None:
+    memory = SqliteMemory(tmp_path / "m.db")
+    memory.remember("a", "one", "s", 0.9)
+    SqliteMemory(tmp_path / "other.db").close()
+    (tmp_path / "other.db").replace(tmp_path / "m.db")
+    for _ in range(2):
+        with pytest.raises(RecallError, match=r"m\.db: was deleted or replaced; nothing was written"):
+            memory.remember("b", "two", "s", 0.9)
+        (tmp_path / "m.db").unlink(missing_ok=True)
+    memory.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 import unicodedata
 from collections.abc import Callable
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentmem.memory.state import State
+from agentmem.memory.state import State, Unverified
 from agentmem.tokens import chars4, words
 
 TEXT = st.text(max_size=25)
@@ -291,3 +293,39 @@ def test_what_was_spent_stays_a_number_however_much_it_is() -> None:
 def test_what_is_no_mapping_is_no_state(data: object) -> None:
     with pytest.raises(ValueError, match="no mapping"):
         State.from_dict(data)  # type: ignore[arg-type]  # what is refused
+
+
+def test_what_fits_whole_loses_nothing_though_a_part_of_the_plan_would_be_longer() -> None:
+    state = State("goal", plan=["read", "write"], step=1)
+    text = state.render()
+    assert "1 item" in state.render(words(text) - 1).replace("goal", "1 item"), "what takes its place is longer"
+    assert state.render(words(text)) == text
+    assert not state.drops
+    state.verify("port", "8080", "curl")
+    assert state.render(words(text)) == text and [one.name for one in state.drops] == ["facts.port"]
+
+
+@given(states(), st.integers(0, 60), st.sampled_from([words, chars4]))
+def test_no_more_leaves_than_has_to(state: State, budget: int, count) -> None:  # type: ignore[no-untyped-def]  # a drawn counter
+    try:
+        state.render(budget, count)
+    except ValueError:
+        return
+    gone = len(state.drops)
+    for fewer in range(gone):
+        assert count(state._render(fewer)) > budget
+
+
+def test_a_state_can_be_copied_and_pickled_with_its_facts_still_closed() -> None:
+    for other in (copy.deepcopy(full()), copy.copy(full()), pickle.loads(pickle.dumps(full()))):  # noqa: S301  # our own
+        assert other == full()
+        with pytest.raises(Unverified):
+            other.facts.update(x="y")  # type: ignore[union-attr]  # a mapping that nobody else may change
+
+
+@pytest.mark.parametrize("plan", ["read it", None, 5, {"read": "it"}])
+def test_a_plan_that_is_no_list_of_texts_is_named(plan: Any) -> None:
+    with pytest.raises(ValueError, match="state: plan is not a list of texts"):
+        State("g", plan)
+    with pytest.raises(ValueError, match="state: plan is not a list of texts"):
+        State.from_dict({"goal": "g", "plan": plan})

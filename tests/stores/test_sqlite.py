@@ -178,3 +178,18 @@ def test_what_is_no_store_with_runs_is_said_in_one_clear_line(tmp_path: Path, ma
         open_run(str(path))
     assert "\n" not in str(told.value)
     assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("value", ["x", b"\xff", "", 1.5, float("inf")])
+@pytest.mark.parametrize("column", ["steps.step", "steps.at", "runs.step", "runs.at"])
+def test_a_column_of_another_type_hides_no_run(tmp_path: Path, column: str, value: object) -> None:
+    path = tmp_path / "runs.db"
+    work(str(path), "r")
+    work(str(path), "other")
+    whole = len(open_run(str(path), "r").run.main.steps)
+    table, _, name = column.partition(".")
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"update {table} set {name} = ? where run_id = 'r'", (value,))
+    connection.close()
+    assert len(open_run(str(path), "r").run.main.steps) == whole
+    assert len(open_run(str(path), "other").run.main.steps) == whole

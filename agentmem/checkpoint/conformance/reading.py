@@ -78,6 +78,8 @@ def the_list_has_a_row_a_run_the_newest_first(open_: Open) -> None:
     expect([row.run for row in open_().listing(status="live")], ["new"], "rows of a status")
     expect([row.run for row in open_().listing(since=START + 50)], ["new"], "rows since a moment")
     expect(open_().listing(status="none"), [], "rows of a status that no run has")
+    new.save([message(0)], state={"goal": "in the state"})
+    expect(open_().listing()[0].goal, "in the state", "the goal of a run that was given none but in its state")
 
 
 def what_is_looked_for_is_a_value_and_no_pattern(open_: Open) -> None:

@@ -21,7 +21,7 @@ import msgspec
 from agentmem.checkpoint import ledger_line
 from agentmem.checkpoint.database.reading import calls_of, ledger_of, newest_of, version_of
 from agentmem.checkpoint.delta.forget import first_kept, rewritten
-from agentmem.checkpoint.given import asked, span
+from agentmem.checkpoint.given import asked, goal_of, span
 from agentmem.checkpoint.ledger_line import Call
 from agentmem.checkpoint.lost import Saves
 from agentmem.checkpoint.replay import Ledger, versions
@@ -41,6 +41,7 @@ Ask = Callable[[str, Sequence[Any]], list[Row]]
 """(SQL with `?` for values, values) -> rows; of a statement that gives none, one row: how many rows it changed."""
 VERSION = 1
 LONGEST_ID = 1000
+_MOST = 2**63 - 1
 NEWEST = ("run_id", "step", "at", "status", "goal", "state", "seq")
 STEP = ("run_id", "step", "at", "status", "goal", "state", "lane", "seq", "whole", "line")
 """Columns of `runs` and `steps`."""
@@ -113,7 +114,8 @@ class DatabaseStore(ABC):
         if at is not None:
             where, values = where + " and at <= ?", [*values, self._moment(at)]
         found = self._rows(
-            f"select seq from {self.tables}steps where {where} order by seq desc limit 1 offset {-generation}", values
+            f"select seq from {self.tables}steps where {where} order by seq desc limit 1 "
+            f"offset {min(-generation, _MOST)}", values
         )
         if found:
             return int(found[0][0])
@@ -287,10 +289,8 @@ class DatabaseStore(ABC):
     def _step_values(self, run: str, change: Change, line: bytes, whole: bool) -> dict[str, Any]:
         """Column of `steps` -> value."""
         state = None if change.state is None else change.state.decode()
-        goal = change.goal
-        if goal is None and change.state is not None:
-            held = msgspec.json.decode(change.state).get("goal")
-            goal = held if isinstance(held, str) else None
+        decoded = msgspec.json.decode(change.state) if change.goal is None and change.state is not None else None
+        goal = goal_of(change.goal, decoded)
         return {
             "run_id": run, "step": change.step, "at": self._moment(change.at), "status": plain(change.status),
             "goal": None if goal is None else plain(goal), "state": state, "lane": plain(change.lane),

@@ -35,10 +35,10 @@ class Paths(msgspec.Struct, frozen=True):
         return cls(checkpoint, *(checkpoint.with_name(one) for one in (ledger, calls, lock)))
 
 
-def read(path: Path) -> tuple[bytes | None, durable.Identity | None]:
-    """All bytes and which file they are of; (None, None) if there is none. Raises CheckpointError."""
+def read(path: Path, start: int = 0) -> tuple[bytes | None, durable.Identity | None]:
+    """All bytes from `start` on and which file they are of; (None, None) if there is none. Raises CheckpointError."""
     try:
-        return durable.read(path)
+        return durable.read(path, start)
     except FileNotFoundError:
         return None, None
     except NotADirectoryError:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from agentmem.checkpoint.files.paths import Paths, read
-from agentmem.checkpoint.given import asked, span
+from agentmem.checkpoint.given import asked, goal_of, span
 from agentmem.checkpoint.lost import Saves
 from agentmem.checkpoint.replay import Ledger, noted, read_checkpoint, read_ledger, rolled, versions
 from agentmem.checkpoint.store import LIVE, Checkpoint, DamagedError, MissingError, RunRow
@@ -137,15 +137,14 @@ def row(run: str, path: Path) -> RunRow:
     if found.startswith(b'{"schema":"agentmem.') and cut > 0:
         try:
             head = msgspec.json.decode(found[:cut] + b"}", type=_Head)
-            return RunRow(
-                run=run, step=head.step, seq=head.seq, at=head.at, status=head.status, goal=head.goal
-            )
+            goal = goal_of(head.goal, msgspec.json.decode(head.state) if head.goal is None else None)
+            return RunRow(run=run, step=head.step, seq=head.seq, at=head.at, status=head.status, goal=goal)
         except msgspec.DecodeError:
             pass  # read whole, which says what is wrong
     whole = read_checkpoint(found, str(path))
     return RunRow(
         run=run, step=whole.step, seq=whole.seq or 0, at=whole.at or path.stat().st_mtime,
-        status=whole.status or LIVE, goal=whole.goal,
+        status=whole.status or LIVE, goal=goal_of(whole.goal, whole.state),
     )  # fmt: skip
 
 
@@ -157,3 +156,4 @@ class _Head(msgspec.Struct):
     at: float
     status: str = LIVE
     goal: str | None = None
+    state: msgspec.Raw = msgspec.Raw(b"null")

@@ -47,6 +47,8 @@ class FileStore:
     def __init__(self, folder: str | os.PathLike[str] = DEFAULT_FOLDER) -> None:
         self.folder = Path(os.path.abspath(folder))
         self._seen: dict[str, _Seen] = {}
+        self._calls: dict[str, calls.Held] = {}
+        """What is known of the calls of a run, so that each call reads what is new."""
 
     def paths(self, run: str) -> Paths:
         return Paths.of(self.folder / (file_name(run) + CHECKPOINT))
@@ -210,13 +212,8 @@ class FileStore:
                 new = rewritten(ledger.lines, cut, str(paths.ledger))
                 raws = {line.seq: raw for line, raw in zip(ledger.lines, _whole_lines(data), strict=True)}
                 kept = [new.get(line.seq, raws[line.seq]) for line in ledger.lines[cut:]]
-                # Named as those of the checkpoint are, so that it is swept with them.
-                temporary, ledger_id = durable.write_temporary(paths.checkpoint, [b"\n".join(kept) + b"\n"])
-                try:
-                    durable.replace(temporary, paths.ledger)
-                except OSError:
-                    durable.remove(temporary)
-                    raise
+                # Named as those of the checkpoint are, so that what a crash leaves is swept with them.
+                ledger_id = durable.put(paths.ledger, [b"\n".join(kept) + b"\n"], paths.checkpoint)
                 durable.sync_folder(self.folder)
                 seen = self._seen.get(run)
                 if seen is not None and seen.ledger == standing:
@@ -240,6 +237,7 @@ class FileStore:
         except OSError as error:
             raise SaveError(f"{error.filename}: run {run!r} was not removed: {error.strerror}", error.errno) from error
         self._seen.pop(run, None)
+        self._calls.pop(run, None)
 
     def _there(self, paths: Paths) -> None:
         try:
@@ -253,15 +251,16 @@ class FileStore:
 
     def begin(self, run: str, call: Call) -> None:
         """See `Store`."""
-        calls.begin(self.paths(run), call)
+        self._calls[run] = calls.begin(self.paths(run), call, self._calls.get(run))
 
     def end(self, run: str, call: Call) -> None:
         """See `Store`."""
-        calls.end(self.paths(run), call)
+        self._calls[run] = calls.end(self.paths(run), call, self._calls.get(run))
 
     def calls(self, run: str) -> list[Call]:
         """See `Store`."""
-        return list(calls.held(self.paths(run))[0].values())
+        self._calls[run] = found = calls.held(self.paths(run), self._calls.get(run))
+        return list(found.calls.values())
 
 
 def _moved(now: durable.Identity, seen: durable.Identity | None) -> bool:

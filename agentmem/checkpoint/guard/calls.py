@@ -15,7 +15,7 @@ from agentmem.checkpoint.given import moment
 from agentmem.checkpoint.guard.doubt import NOT_DONE, Doubt, InDoubt, Look, ResultNotKept, ResultNotRecorded, doubt_of
 from agentmem.checkpoint.guard.tool import Tool
 from agentmem.checkpoint.ledger_line import Call
-from agentmem.checkpoint.store import ConflictError, SaveError
+from agentmem.checkpoint.store import CheckpointError, ConflictError
 from agentmem.checkpoint.values import copied, encoded
 
 if TYPE_CHECKING:
@@ -187,7 +187,9 @@ class Guard:
             call = msgspec.structs.replace(guarded._call, **ended)
             try:
                 self._record(call)
-            except SaveError as unsaved:
+            except ConflictError:
+                raise  # something else is said to have come of it: that is not to be overwritten
+            except CheckpointError as unsaved:
                 self._owed[call.key] = call
                 if error is None:
                     self._free(call.key)  # to make it again is to ask for this result
@@ -228,7 +230,7 @@ class Guard:
 
     def _latest(self, *, fresh: bool = False) -> dict[str, Call]:
         for call in list(self._owed.values()):
-            self._record(call)
+            self._pay(call)
         if self._known is None or fresh:
             self._known = {}
             for call in self._run.store.calls(self._run.run_id):
@@ -237,8 +239,20 @@ class Guard:
                     self._known[call.key] = call
         return self._known
 
+    def _pay(self, call: Call) -> None:
+        """Records what is owed, unless only the store's answer was lost when it was recorded first."""
+        try:
+            self._record(call)
+        except ConflictError:
+            if call not in self._run.store.calls(self._run.run_id):
+                raise
+            self._recorded(call)
+
     def _record(self, call: Call) -> None:
         self._run.store.end(self._run.run_id, call)
+        self._recorded(call)
+
+    def _recorded(self, call: Call) -> None:
         self._owed.pop(call.key, None)
         if self._known is not None:
             self._known[call.key] = call

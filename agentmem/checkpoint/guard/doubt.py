@@ -57,8 +57,9 @@ class ResultNotKept(CheckpointError):
 class ResultNotRecorded(SaveError):
     """The call was made, but its result could not be recorded. It will be, as soon as the store takes it."""
 
-    def __init__(self, error: SaveError, call: Call, result: Any) -> None:
-        super().__init__(f"{call.tool} was done, but this could not be recorded: {error}", error.errno)
+    def __init__(self, error: CheckpointError, call: Call, result: Any) -> None:
+        number = error.errno if isinstance(error, SaveError) else None
+        super().__init__(f"{call.tool} was done, but this could not be recorded: {error}", number)
         self.call = call
         self.result = result
         """What the call gave."""

@@ -137,11 +137,12 @@ class Link:
         psycopg = driver()
         until: float | None = None
         pause = FIRST_PAUSE
-        again = False
+        again = asked = False
         with self._lock:
             while True:
                 try:
                     connection = self._connected()
+                    asked = True
                     found = work(connection, again)
                 except psycopg.Error as error:
                     now = time.monotonic()
@@ -154,7 +155,9 @@ class Link:
                         until = now + self._retry
                     if (lost and not self.made and error.sqlstate not in _STARTING) or now + pause > until:
                         tried = f"; tried for {self._retry:.0f} s" if self.made and self._retry >= 1 else ""
-                        raise Unreachable(f"{self.shown}: cannot be reached: {one_line(error)}{tried}") from None
+                        away = Unreachable(f"{self.shown}: cannot be reached: {one_line(error)}{tried}")
+                        away.unanswered = asked
+                        raise away from None
                     again = True
                     self._sleep(pause)
                     pause = min(pause * 2, LONGEST_PAUSE)

@@ -27,9 +27,10 @@ _UUID_MIDDLE = pattern(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 """Begins with one character, which is found much faster than a set of them."""
 _DIGIT = pattern(r"[0-9]")
 # One pass for all of them. It begins with a set of characters, which the engine skips to, and looks behind only then;
-# what follows a number is taken in once (`*+` gives nothing back), because most numbers are no times.
+# what follows a number is taken in once (`*+` gives nothing back), because most numbers are no times: one look at what
+# stands behind them tells.
 _OF_NUMBERS = (
-    r"(?<=[0-9])(?:"
+    r"(?<=[0-9])(?=\d*+(?:[:/xX.,-]|\s?[numshdµμJFMASOND]))(?:"
     r"(?<=0)[xX][0-9a-fA-F]{4,16}"
     rf"|\d{{3}}[-/]\d\d?[-/]\d\d?(?:[T ]\d\d?{_CLOCK}{_ZONE})?"
     r"|\d?(?:/\d\d?/\d{2,4}"
@@ -52,7 +53,7 @@ _OF_DAYS = (
 _PROCESSES = ("pid", "process", "job")
 """A p and a j stand in most words: texts without one of these are masked without stopping at each of them."""
 _JOBS = pattern(r"\[(?<![^\n]\[)\d+\]\s+\d+\b")
-_RULES = ("===", "---", "___", "***", "###", "~~~")
+_RULES = tuple((sign, 3 * sign) for sign in "=-_*#~")
 _ENDS = 65_536
 _RULER = pattern(r"([=\-_*#~])\1{2,}")
 _ERROR_WORDS = (
@@ -68,6 +69,11 @@ _NOT_FOUND = pattern(
     re.I,
 )
 """A reader that says nothing but that it ended with 1 (`grep`) has found nothing."""
+_NOT_FOUND_SIGNS = (
+    "found", "find", "locate", "exist", "no such", "no match", "no result", "no file", "enoent", "unknown ", "404",
+    "exit", "return",
+)  # fmt: skip
+"""One of them stands in every plain text in which the expression finds something: much cheaper to look for."""
 _STRONG = pattern(
     r"\A\s*<returncode>\s*-?[1-9]|\A\s*(?:exit code|exit status|return ?code)\s*[:=]?\s*-?[1-9]"
     r"|\A\s*\{\"(?:error|is_error)\":(?!\s*(?:null|false|\"\"|\{\}|\[\]|0\b))",
@@ -91,7 +97,7 @@ _LONGEST_LINE = 2_000
 def _times(processes: bool) -> re.Pattern[str]:
     """Compiled when first needed: that takes as long as masking a few hundred kilobytes."""
     starts, more = ("Ppj", f"|{_OF_PROCESSES}") if processes else ("", "")
-    return re.compile(rf"[0-9{starts}JFMASONDTW](?<!\w\w)(?:{_OF_NUMBERS}{more}|{_OF_DAYS})")
+    return re.compile(rf"[0-9{starts}JFMASONDTW](?<!\w\w)(?:{_OF_NUMBERS}{more}|(?<=[A-Z])(?:{_OF_DAYS}))")
 
 
 def mask(text: str) -> str:
@@ -105,13 +111,17 @@ def mask(text: str) -> str:
     if text.count("-") >= 4 and _UUID_MIDDLE.search(text) is not None:
         text = _UUID.sub(MASK, text)
     text = _times(any(map(text.lower().__contains__, _PROCESSES))).sub(MASK, text)
-    if text[:1] == "[" or "\n[" in text:
+    if "[" in text and (text[0] == "[" or "\n[" in text):
         text = _JOBS.sub(MASK, text)
     return _ruled(text).strip()
 
 
 def _ruled(text: str) -> str:
-    return _RULER.sub(r"\1\1\1", text) if any(map(text.__contains__, _RULES)) else text
+    # One character is looked for much faster than three, and most texts have few of them.
+    for sign, rule in _RULES:
+        if sign in text and rule in text:
+            return _RULER.sub(r"\1\1\1", text)
+    return text
 
 
 def result_key(text: str) -> str:
@@ -158,23 +168,26 @@ def failure(result: str, reads: bool = False) -> str | None:
     return None
 
 
-def _values(value: object, depth: int = 0) -> Iterator[str]:
+def _values(value: object, line: str, depth: int = 0) -> Iterator[str]:
+    """Values and words of values that may stand in the line."""
     if isinstance(value, str):
         yield value
         if "\n" in value or " " in value or "/" in value:
-            for word in value.split():
+            for word in set(value.split()):
                 piece = word.strip("\"'`(),;:=[]{}")
-                if any(c in "/._-" or c.isdigit() for c in piece):
+                end = piece.rsplit("/", 1)[-1]
+                # Asked first: of a long text few words stand in a line.
+                if end in line and any(c in "/._-" or c.isdigit() for c in piece):
                     yield piece
-                    yield piece.rsplit("/", 1)[-1]
+                    yield end
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield str(value)
     elif depth < 20 and isinstance(value, dict):
         for item in value.values():
-            yield from _values(item, depth + 1)
+            yield from _values(item, line, depth + 1)
     elif depth < 20 and isinstance(value, list):
         for item in value:
-            yield from _values(item, depth + 1)
+            yield from _values(item, line, depth + 1)
 
 
 def _without(line: str, value: str) -> str:
@@ -197,7 +210,8 @@ def error_prefix(error: str, arguments: str) -> str | None:
     None if fewer than 20 characters remain beside the masks: too little to call two errors one.
     """
     line = mask(error_line(error)[:_MASKED_LINE])
-    found = {value for value in _values(parsed(arguments)) if value.strip() and len(value) <= 500 and value in line}
+    values = _values(parsed(arguments), line)
+    found = {value for value in values if len(value) <= 500 and value in line and value.strip()}
     for value in sorted(found, key=lambda text: (-len(text), text)):
         if value not in MASK:
             line = _without(line, value)
@@ -207,4 +221,9 @@ def error_prefix(error: str, arguments: str) -> str | None:
 
 def is_not_found(error: str) -> bool:
     """Whether an error says that what was looked for is not there."""
+    head = error[:_LONGEST_LINE]
+    if head.isascii():  # beyond that more characters are alike to the expression than `lower` knows of
+        low = head.lower()
+        if not any(map(low.__contains__, _NOT_FOUND_SIGNS)):
+            return False
     return _NOT_FOUND.search(error, 0, _LONGEST_LINE) is not None

@@ -60,6 +60,7 @@ class SqliteMemory:
         if self._path != ":memory:":
             self._path = str(Path(path).absolute())
             self._touch(Path(self._path))
+        self._file = self._standing()
         try:
             self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
             self._db.execute("pragma busy_timeout = 5000")
@@ -76,6 +77,14 @@ class SqliteMemory:
     def indexed(self) -> bool:
         """Whether FTS5 picks the candidates."""
         return self._indexed
+
+    def _standing(self) -> tuple[int, int] | None:
+        """(device, inode) of the file; None where there is none: in the process alone, or gone."""
+        try:
+            found = None if self.address is None else os.stat(self._path)
+        except FileNotFoundError:
+            found = None
+        return None if found is None else (found.st_dev, found.st_ino)
 
     def _touch(self, path: Path) -> None:
         if path.exists():
@@ -253,14 +262,17 @@ class SqliteMemory:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with self._lock:
+            if self._standing() != self._file:
+                raise RecallError(f"{self._path}: was deleted or replaced; nothing was written. Open it again")
             try:
                 self._db.execute("begin immediate")
                 try:
                     yield
+                    self._db.execute("commit")
                 except BaseException:
-                    self._db.execute("rollback")
+                    if self._db.in_transaction:  # SQLite may have taken it back by itself
+                        self._db.execute("rollback")
                     raise
-                self._db.execute("commit")
             except sqlite3.Error as error:
                 raise RecallError(f"{self._path}: {error}") from None
 
