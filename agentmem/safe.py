@@ -2,13 +2,17 @@
 
 Control characters become visible pictures, C1 controls, bidi controls, zero-width and tag characters, lone surrogates
 and line separators become `<U+XXXX>` marks. Newline and tab stay in `block`; `line` makes them visible too.
+`plain` is for a terminal that shows no more than ASCII.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 import re
 import unicodedata
+from functools import lru_cache
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -70,3 +74,45 @@ def name(text: str, limit: int = 80) -> str:
 def cut_mark(head: str) -> str:
     """What is left of a text that is cut here, with one `…` behind it, even if it was cut at this place before."""
     return head.rstrip(" …") + "…"
+
+
+ASCII = "AGENTMEM_ASCII"
+"""Environment variable: `1` asks for ASCII only, `0` for all signs whatever the terminal says of itself."""
+_SIGNS = str.maketrans(
+    "●○■▲−▼↻✗✓→·━◆╌─▎▌≈◦│…⏎└←↑↓█▉▊▋▍▏▁▂▃▄▅▆▇▔▐╭╮╰╯┃Δ“”‘’–—×",
+    "*o#^-V@xy>.=*~-|>~.|$\\`<^v####||_.-=+*%-|----|D\"\"''--x",
+)
+"""Our own signs, each in one cell; bars by how full they are."""
+
+
+def plain(text: str) -> str:
+    """ASCII in just as many cells: our signs as others, letters without their accents, all else as `?`."""
+    if text.isascii():
+        return text
+    text = text.translate(_SIGNS)
+    return text if text.isascii() else "".join(map(_plain_character, text))
+
+
+@lru_cache(4096)
+def _plain_character(character: str) -> str:
+    if character.isascii():
+        return character
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return ""
+    cells = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    base = unicodedata.normalize("NFKD", character)[0]
+    return base.ljust(cells) if base.isascii() and base.isprintable() else "?" * cells
+
+
+def shows_ascii_only(encoding: str | None, is_terminal: bool = True) -> bool:
+    """Whether what is written to a stream is to be `plain`: asked for, or a terminal that has no more."""
+    asked = os.environ.get(ASCII)
+    if asked:
+        return asked != "0"
+    if not is_terminal:
+        return False
+    try:
+        unicode = codecs.lookup(encoding or "ascii").name.startswith("utf")
+    except LookupError:
+        unicode = False  # an encoding that nobody knows: ASCII is in any
+    return not unicode or os.environ.get("TERM") == "linux"

@@ -45,6 +45,7 @@ class Options:
         self.window: int | None = None
         self.bell = False
         self.light = False
+        self.ascii = False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,10 +95,13 @@ def options(given: Sequence[str]) -> Options:
     parser.add_argument("--window", type=int, metavar="N", help="tokens of the model's window")
     parser.add_argument("--bell", action="store_true", help="ring on a new silent drop or cycle")
     parser.add_argument("--light", action="store_true", help="the light theme")
+    parser.add_argument("--ascii", action="store_true", help="no signs beyond ASCII, as with AGENTMEM_ASCII=1")
     for name, value in vars(parser.parse_args(rest)).items():
         setattr(asked, name, value)
     if asked.all:
         asked.path = [*asked.path, "~agents"]
+    if asked.ascii:
+        os.environ["AGENTMEM_ASCII"] = "1"
     if asked.window is not None and asked.window <= 0:
         raise Refused(f"--window {asked.window} is not above zero")
     if not 0 <= asked.speed <= 1000:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 _SHOW = "\x1b[?1049h\x1b[2J\x1b[H agentmem\r\n\r\n  reading"
 _LEAVE = "\x1b[?1049l"
@@ -18,9 +18,38 @@ def terminal() -> TextIO:
     return sys.stdout if os.name == "nt" else sys.stderr
 
 
+class _Plain:
+    """A stream to a terminal that shows no more than ASCII; what is drawn keeps its cells."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        from agentmem.safe import plain
+
+        return self._out.write(plain(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
+
+
+def plain_where_needed() -> None:
+    """Before the toolkit takes its stream: in ASCII for a terminal that shows no more, or where that was asked for."""
+    out = terminal()
+    utf_8 = (out.encoding or "").lower() in ("utf-8", "utf8")
+    if utf_8 and os.environ.get("TERM") != "linux" and "AGENTMEM_ASCII" not in os.environ:
+        return
+    from agentmem.safe import shows_ascii_only  # most terminals are told without it, before the first word
+
+    if shows_ascii_only(out.encoding):
+        where = "__stdout__" if os.name == "nt" else "__stderr__"
+        setattr(sys, where, _Plain(out))
+
+
 @contextmanager
 def skeleton() -> Iterator[None]:
     """Stands until something is painted over it; goes if the block fails, or is interrupted."""
+    plain_where_needed()
     out = terminal()
     out.write(_SHOW)
     out.flush()

@@ -14,6 +14,7 @@ from typing import NoReturn, TypeVar
 from agentmem import safe
 from agentmem.checkpoint.store import CheckpointError
 from agentmem.cli.output import Unwritable, error
+from agentmem.formats.reader import Keeper
 from agentmem.formats.source import NotYet, Unreadable
 from agentmem.inspect.discover import EVERYWHERE, NoRuns, told, without_secrets
 from agentmem.inspect.open import Opened, SeveralRuns, open_run
@@ -124,15 +125,20 @@ def target_of(args: argparse.Namespace) -> str:
     return EVERYWHERE if args.all and not args.path else str(args.path)
 
 
+def keeper_of(args: argparse.Namespace) -> Keeper | None:
+    """The versions that were seen earlier, unless the arguments do without."""
+    if args.no_history:
+        return None
+    from agentmem.inspect.history import reading
+
+    return reading()
+
+
 def opened(args: argparse.Namespace) -> Opened:
     """The run that the arguments name."""
     counter(args.counter)
     args.path = target_of(args)
-    keeper = None
-    if not args.no_history:
-        from agentmem.inspect.history import reading
-
-        keeper = reading()
+    keeper = keeper_of(args)
     # What is read stays until the command ends: no search for garbage need walk it, neither now nor later.
     gc.disable()
     try:

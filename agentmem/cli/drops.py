@@ -31,10 +31,10 @@ def run(arguments: list[str]) -> int:
             text(rows(value, lanes, survivals))
             return
         document("drops", {
-            "drops": [
+            "drops": (
                 shapes.drop(drop, drop_text(source, drop))
                 for lane in lanes for step in lane.steps for drop in step.drops
-            ],
+            ),
             "boundaries": [shapes.survival(one) for one in survivals],
             "unknown": cannot_tell(value),
         })  # fmt: skip

@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
             text(rows(value, lanes, cycles, waits))
             return
         document("ledger", {
-            "attempts": [shapes.attempt(one) for one in attempts], "cycles": [shapes.cycle(one) for one in cycles],
+            "attempts": map(shapes.attempt, attempts), "cycles": [shapes.cycle(one) for one in cycles],
             "waiting": [shapes.waiting(one) for one in waits], "results_known": value.results_known,
         })  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,45 @@ import msgspec
 
 from agentmem import safe
 
+_AT_ONCE = 1 << 20
+"""Bytes; a smaller document is written in one go, and not at all where a part of it cannot be made."""
+
 
 def document(name: str, body: dict[str, Any]) -> None:
-    """One JSON document, its schema first. What could act on a terminal stands in it as an escape."""
-    data = msgspec.json.encode({"schema": f"agentmem.{name}/1", **body})
-    if not data.isascii() or b"\x7f" in data:
-        data = safe.json_text(data.decode()).encode()
-    sys.stdout.buffer.write(data + b"\n")
+    """One JSON document, its schema first. What could act on a terminal stands in it as an escape. A member that is an
+    iterator becomes a list and is written as its items come: a long list, and the texts in it, are never held whole."""
+    out = sys.stdout.buffer
+    held: list[bytes] = []
+    size = 0
+    for data in _parts({"schema": f"agentmem.{name}/1", **body}):
+        held.append(data)
+        size += len(data)
+        if size >= _AT_ONCE:
+            out.write(b"".join(held))
+            held, size = [], 0
+    out.write(b"".join(held) + b"\n")
     sys.stdout.flush()
+
+
+def _parts(body: dict[str, Any]) -> Iterator[bytes]:
+    before = b"{"
+    for key, value in body.items():
+        yield before + _json(key) + b":"
+        before = b","
+        if not isinstance(value, Iterator):
+            yield _json(value)
+            continue
+        between = b"["
+        for item in value:
+            yield between + _json(item)
+            between = b","
+        yield b"]" if between == b"," else b"[]"
+    yield b"}"
+
+
+def _json(value: object) -> bytes:
+    data = msgspec.json.encode(value)
+    return data if data.isascii() and b"\x7f" not in data else safe.json_text(data.decode()).encode()
 
 
 def text(rows: Iterable[str]) -> None:
@@ -34,13 +65,18 @@ def block(shown: str) -> None:
 
 
 def _print(out: str) -> None:
+    if safe.shows_ascii_only(sys.stdout.encoding, sys.stdout.isatty()):
+        out = safe.plain(out)
     sys.stdout.buffer.write(out.encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
 
 def error(message: str) -> None:
     """One line on standard error."""
-    sys.stderr.buffer.write(f"agentmem: {safe.line(message)}\n".encode("utf-8", "replace"))
+    shown = safe.line(message)
+    if safe.shows_ascii_only(sys.stderr.encoding, sys.stderr.isatty()):
+        shown = safe.plain(shown)
+    sys.stderr.buffer.write(f"agentmem: {shown}\n".encode("utf-8", "replace"))
     sys.stderr.flush()
 
 

@@ -125,6 +125,7 @@ def step_whole(
 
 
 def run(value: Run, lanes: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """Its steps are an iterator, made as they are written."""
     body: dict[str, Any] = {
         "id": encodable(value.id), "path": encodable(value.path), "format": value.format,
         "provenance": value.provenance, "goal": encodable(value.goal), "goal_declared": value.goal_declared,
@@ -132,11 +133,11 @@ def run(value: Run, lanes: tuple[str, ...] | None = None) -> dict[str, Any]:
         "window": {"tokens": value.window, "source": value.window_source}, "counter": value.counter,
         "lanes": [{"id": lane.id, "kind": lane.kind, "steps": len(lane.steps)} for lane in value.lanes],
         "unknown": list(value.unknown), "notice": encodable(value.notice),
-        "steps": [
+        "steps": (
             step(one, told, value.counter)
             for lane in value.lanes if lanes is None or lane.id in lanes
             for one, told in zip(lane.steps, sizes(lane.steps), strict=True)
-        ],
+        ),
         "gaps": [
             {"lane": gap.lane, "after": gap.after, "before": gap.before, "missing": gap.missing} for gap in value.gaps
         ],

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from agentmem.cli import shapes
-from agentmem.cli.common import lane_of, opened, parser, shown, step_of
+from agentmem.cli.common import keeper_of, lane_of, opened, parser, shown, step_of
 from agentmem.cli.output import count, document, encodable, iso, size, table, text, tokens
+from agentmem.formats.reader import Keeper
 from agentmem.inspect.discover import is_address
 from agentmem.inspect.measure import Scale, estimate, reported, scaled_to, sizes
 from agentmem.inspect.open import NotYet, Opened, SeveralRuns, Unreadable, open_info
@@ -37,7 +38,7 @@ def run(arguments: list[str]) -> int:
     try:
         source = opened(args)
     except SeveralRuns as several:
-        _list(counted(several.runs, args.counter), args.json)
+        _list(counted(several.runs, args.counter, keeper_of(args)), args.json)
         return 0
 
     def show(value: Run) -> None:
@@ -68,16 +69,17 @@ def _list(runs: Sequence[RunInfo], as_json: bool) -> None:
     )], right=(3,)))  # fmt: skip
 
 
-def counted(runs: Sequence[RunInfo], counter: str) -> list[RunInfo]:
+def counted(runs: Sequence[RunInfo], counter: str, keeper: Keeper | None = None) -> list[RunInfo]:
     """The rows with the steps that are done in all lanes, as the run itself has them: the head of a file may tell
-    another number, or none. Of what there is no time for, or what is large, only the head is read."""
+    another number, or none. Of what there is no time for, or what is large, only the head is read. `keeper`: has
+    versions seen earlier, whose steps count too."""
     until = time.monotonic() + COUNT_SECONDS
     found = []
     for one in runs:
         try:
             small = is_address(one.path) or os.stat(one.path).st_size <= COUNT_BYTES
             if one.problem is None and small and time.monotonic() < until:
-                lanes = open_info(one, counter=counter).run.lanes
+                lanes = open_info(one, counter=counter, keeper=keeper).run.lanes
                 one = replace(one, steps=sum(not step.open for lane in lanes for step in lane.steps))
         except (Unreadable, NotYet, OSError):
             pass  # cannot be opened: the row stays as its head told it

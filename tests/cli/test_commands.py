@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentmem import safe
 from agentmem.cli import COMMANDS, main
 from agentmem.experiments.demo import play
 from tests.formats.helpers import call, result, said, user
@@ -212,6 +213,19 @@ def test_nothing_hostile_reaches_the_terminal(command: Command, tmp_path: Path) 
         assert not [c for c in out if ord(c) < 32 and c not in "\n\t" or 0x7F <= ord(c) < 0xA0 or c == "\u202e"]
         json.dumps(command.json(name, path))
     assert "[/red]" in command.text("show", path, "--step", 1)
+
+
+def test_a_terminal_that_shows_ascii_only_gets_no_other_sign(
+    command: Command, demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same cells; JSON stays as it is."""
+    texts = {name: command.text(name, demo) for name in ("show", "drops", "ledger", "line")}
+    document = command.json("show", demo)
+    monkeypatch.setenv("AGENTMEM_ASCII", "1")
+    for name, whole in texts.items():
+        out = command.text(name, demo)
+        assert out.isascii() and not whole.isascii() and out == safe.plain(whole) and len(out) == len(whole)
+    assert command.json("show", demo) == document
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from agentmem.inspect.measure import estimate, reported
 from agentmem.inspect.open import open_run
 from tests.formats.agents.test_pi import result, said, user, write
+from tests.formats.trims.loops import Round, last
+from tests.formats.trims.loops import run as loop
 from tui.index import build
 
 from .test_commands import Command, command  # noqa: F401 - the fixture comes by its name
@@ -65,3 +68,20 @@ def test_real_runs_are_near_what_they_then_reported(
     steps = open_run(str(cut)).run.main.steps
     size, _ = estimate(steps, len(steps) - 1)
     assert reported(steps[-1]) is None and size is not None and abs(size - true) <= within * true
+
+
+def test_a_prompt_that_was_never_seen_whole_has_no_size_and_one_cut_somewhere_says_so(
+    command: Command, tmp_path: Path  # noqa: F811 - the fixture
+) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(list(loop([Round()] * 31, last(6), at="save"))[-1].version))
+    sizes = ("prompt_tokens", "state_tokens", "trace_tokens", "fixed_tokens", "segments", "tokens")
+    steps = command.json("show", path)["steps"]
+    assert [step["own"] for step in steps] == [29, 30, 31, 32]
+    assert [step["unsure"] for step in steps] == ["unseen", "unseen", "cut", None]
+    assert {step[size] for step in steps[:2] for size in sizes} == {None}
+    assert steps[2]["prompt_tokens"] > 0 and steps[2]["segments"] == 4
+    rows = {row.split()[0]: row.split() for row in command.text("show", path).splitlines() if row.strip()}
+    assert rows["30"][-4:-1] == ["?"] * 3 and rows["31"][-2].startswith("≈")
+    assert "? older messages stood in it" in command.text("show", path, "--step", "29")
+    assert "left before its call or right after it" in command.text("show", path, "--step", "31")

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from agentmem.cli import show
+from agentmem.inspect.history import HistoryStore, store_path
+from agentmem.inspect.open import open_run
 from tests.formats.helpers import call, result, user
+from tests.formats.trims.loops import Round, last, run
 from tests.postgres import Server
 
 from .test_commands import Command, command  # noqa: F401 - a fixture
@@ -151,6 +155,29 @@ def test_a_list_counts_the_steps_that_the_commands_count(command: Command, tmp_p
         (tmp_path / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
     assert {run["steps"] for run in command.json("show", tmp_path)["runs"]} == {3}
     assert len([step for step in command.json("show", tmp_path, "--run", "a")["steps"] if not step["open"]]) == 3
+
+
+def test_the_list_says_of_a_list_that_slid_what_show_says_or_that_it_is_not_known(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811 - likewise
+) -> None:
+    saves = [save.version for save in run([Round()] * 12, last(6), at="save")]
+    seen, keeper = tmp_path / "seen.json", HistoryStore(store_path())
+    (tmp_path / "late.json").write_text(json.dumps(saves[-1]), encoding="utf-8")
+    seen.write_text(json.dumps(saves[0]), encoding="utf-8")
+    source = open_run(str(seen), keeper=keeper)
+    for save in saves[1:]:
+        seen.write_text(json.dumps(save), encoding="utf-8")
+        source.refresh()
+    keeper.close()
+    for words in ((), ("--no-history",)):
+        listed = {row["id"]: row["steps"] for row in command.json("show", tmp_path, *words)["runs"]}
+        for name, steps in listed.items():
+            shown = command.json("show", tmp_path, "--run", name, *words)["steps"]
+            assert steps == sum(not step["open"] for step in shown)
+        assert listed == {"seen": 3 if words else 12, "late": 3}
+    monkeypatch.setattr(show, "COUNT_SECONDS", 0.0)
+    assert {row["steps"] for row in command.json("show", tmp_path)["runs"]} == {None}
+    assert [row.split()[3] for row in command.text("show", tmp_path).splitlines()[1:]] == ["?", "?"]
 
 
 def test_where_each_lane_counts_its_steps_the_ledger_names_the_lane(command: Command, real: Path) -> None:  # noqa: F811 - likewise

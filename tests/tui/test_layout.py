@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from agentmem.inspect.open import open_run
 from agentmem.model import Begun, Problem, Run
 from tests.tui.builders import many, story
 from tests.tui.seen import inspecting
@@ -69,6 +72,19 @@ async def test_crossing_the_breakpoints_keeps_the_reader_and_shows_other_panes()
         await seen.until("GOAL")
 
 
+async def test_the_cursor_stays_in_view_when_its_pane_becomes_another_size() -> None:
+    """You should see the newest step, as the drawer takes its room at the start and as the terminal is made smaller."""
+    async with inspecting(story(), size=(150, 45)) as seen:
+        await seen.read(31)
+        assert "31 " in seen.cursor_row
+        await seen.press("2")
+        for size in ((150, 24), (120, 40), (80, 24), (150, 45)):
+            await seen.pilot.resize_terminal(*size)
+            await seen.read(31)
+            if size[0] > 80:
+                assert "the next call" in seen.cursor_row
+
+
 @given(st.integers(60, 260), st.integers(1, 31))
 def test_the_header_fits_and_keeps_chip_alarms_and_step(width: int, n: int) -> None:
     line = header_line(view_of(STORY, n), width)
@@ -101,6 +117,15 @@ def test_no_notice_takes_the_place_of_tokens_and_percent(notice: str, width: int
     size = STORY.main.steps[n - 1].tokens.prompt
     assert size is not None and f"{thousands(size)} " in told and f"{round(100 * size / 32_000)}%" in told
     assert "!" in told
+
+
+def test_lanes_a_missing_goal_and_a_problem_give_way_to_the_figures(root: Path) -> None:
+    run = open_run(str(root / "sample_runs" / "claude-code"), "5b1c7f0e-2d64-4a39-8c11-90de3a7f4c02").run
+    assert len(run.lanes) > 1 and run.problems and run.main.steps[-1].goal == "missing"
+    line = header_line(view_of(run), 80).plain
+    for words in (" !1 ", " 21/21 ", " goal ✗ ", "k 3% ", " ▲5 ", " ↻1 ", " RECON "):
+        assert words in line
+    assert "goal ✗ missing since 14" in header_line(view_of(run), 140).plain
 
 
 @pytest.mark.parametrize("n", range(1, 31))

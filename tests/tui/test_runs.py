@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from agentmem.model import Lane, RunInfo
 from tests.tui.builders import calm, many, story
-from tests.tui.seen import inspecting
+from tests.tui.seen import inspecting, watching
 from tests.tui.sources import Progress, RunChanged, RunsChanged, Trouble
 from tui.screens.leaving import editor_command
 
@@ -136,14 +137,45 @@ async def test_a_failing_worker_is_said_and_started_again(monkeypatch: pytest.Mo
         await seen.play(PermissionError(13, "permission denied"), until="! follower stopped: PermissionError")
         assert "step 20 of 20" in seen.header
         await seen.play(RunChanged(story(21)), Trouble(""), until="step 21 of 21")
-        assert "follower stopped" not in seen.header
+        await seen.until_gone("follower stopped")
 
 
 async def test_trouble_comes_and_goes() -> None:
-    """You should see it in place of the name, and the name again."""
-    async with inspecting(story()) as seen:
-        await seen.play(Trouble("no file events here, polling"), until="! no file events here")
-        await seen.play(Trouble(""), until=" fix-parser ")
+    """You should see it beside the name, on a narrow screen in a row of its own and on `!`; then the name alone."""
+    for size in ((80, 24), (120, 40)):
+        async with inspecting(story(), size=size) as seen:
+            await seen.play(Trouble("no file events here, polling"), until="! no file events here")
+            assert "64%" in seen.header and " fix-parser" in seen.header
+            await seen.press("exclamation_mark")
+            await seen.until("problems")
+            assert "no file events here, polling" in seen.text
+            await seen.press("escape")
+            await seen.play(Trouble(""), until=" fix-parser ")
+            await seen.until_gone("!")
+
+
+async def test_a_run_that_cannot_be_opened_is_shown_as_itself(tmp_path: Path) -> None:
+    """You should see its reason in its own place, never beside another run, and the keys lead past it."""
+    for name, age in (("first", 0), ("bad", 60), ("last", 120)):
+        path = tmp_path / f"{name}.json"
+        told = [{"role": "user", "content": name}, {"role": "assistant", "content": "done"}]
+        path.write_text(json.dumps({"run_id": name, "step": 1, "messages": [5] * 300_000 if name == "bad" else told}))
+        os.utime(path, (1_790_000_000 - age,) * 2)
+    async with watching([tmp_path], until=" first ") as seen:
+        await seen.read(1)
+        await seen.press("right_square_bracket")
+        await seen.until("bad: it cannot be read.")
+        assert "no message in its list of 300000" in seen.text and "first" not in seen.text
+        await seen.press("i", "y")
+        await seen.until("Nothing to copy here.")
+        await seen.press("right_square_bracket")
+        await seen.until(" last ")
+        await seen.press("left_square_bracket")
+        await seen.until("bad: it cannot be read.")
+        await seen.press("left_square_bracket")
+        await seen.until(" first ")
+        await seen.pilot.pause(0.3)
+        assert "!" not in seen.header and "300000" not in seen.text
 
 
 async def test_a_big_file_says_how_much_is_read() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -220,3 +221,18 @@ def test_the_app_ends_with_its_terminal(tmp_path: Path, ignored: bool) -> None:
     finally:
         terminal.process.kill()
         terminal.process.wait()
+
+
+@pytest.mark.parametrize(
+    "env", [{"AGENTMEM_ASCII": "1"}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, {"TERM": "linux"}],
+    ids=["asked", "no UTF-8", "console"],
+)  # fmt: skip
+def test_a_terminal_that_shows_ascii_only_gets_nothing_else(env: dict[str, str], folder: Path) -> None:
+    """Signs of ours have others in the same cells; no escape of Python stands on the screen."""
+    for name in ("fix-parser.json", "fix-parser.steps.jsonl"):
+        shutil.copy(ROOT / "sample_runs" / name, folder)
+    terminal = Terminal(["watch", "fix-parser.json"], folder, env=env)
+    terminal.until("# ENDED")
+    terminal.settle()
+    assert terminal.end() == 0
+    assert terminal.seen.isascii() and b"\\u" not in terminal.seen

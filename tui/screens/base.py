@@ -48,6 +48,11 @@ class RunBase(Screen[None]):
         return cast("Inspector", self.app)
 
     @property
+    def single(self) -> bool:
+        """Whether one pane is shown at a time."""
+        raise NotImplementedError
+
+    @property
     def pane(self) -> Pane:
         return self.panes[self.active]
 

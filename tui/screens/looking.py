@@ -40,10 +40,6 @@ class Looking(RunBase):
         shown = [i for i in PANE_IDS if self.single or i not in DRAWER or i == self.drawer]
         self.activate(shown[(shown.index(self.active) + by) % len(shown)])
 
-    @property
-    def single(self) -> bool:
-        raise NotImplementedError
-
     def action_next_pane(self) -> None:
         self._cycle_panes(1)
 
@@ -137,17 +133,18 @@ class Looking(RunBase):
         from .over.sheet import TextSheet
 
         line = "" if message.line is None else f", line {message.line}"
-        self.app.push_screen(TextSheet(f"{message.path}{line}", message.raw))
+        self.app.push_screen(TextSheet(f"{message.path}{line}", message.raw, words=False))
 
     def action_counted(self) -> None:
         from .over.sheet import TextSheet
 
-        rows = self.pane.explain() or self.panes["steps"].explain()
+        # Of a run without a step the panes still hold the one before.
+        rows = () if not self.reader.ready else self.pane.explain() or self.panes["steps"].explain()
         if rows:
             self.app.push_screen(TextSheet("how it was counted", "\n".join(rows)))
 
     def action_copy(self) -> None:
-        block = self.pane.copy_block()
+        block = self.pane.copy_block() if self.reader.ready else None
         if not block:
             self.say("Nothing to copy here.")
             return
@@ -205,12 +202,15 @@ class Looking(RunBase):
         self.app.push_screen(Help())
 
     def action_problems(self) -> None:
+        from agentmem.inspect.telling.pulse import earlier_said
+
         from .over.sheet import TextSheet
 
         run = self.reader.run
         if run is None:
             return
         rows = [self.trouble, run.notice or ""] + [f"{found.where}: {found.what}" for found in run.problems]
+        rows += [earlier_said(run)] if run.earlier else []
         rows += [f"gap after step {gap.after}: {gap.missing} missing. {gap.why}" for gap in run.gaps]
         self.app.push_screen(TextSheet("problems", "\n".join(row for row in rows if row) or "None."))
 
@@ -220,9 +220,11 @@ class Looking(RunBase):
         from .over.sheet import DOUBT, TextSheet
 
         run = self.reader.run
-        if run is not None:
-            rows = [begun_line(call) for call in run.doubts]
-            self.app.push_screen(TextSheet("calls in doubt", "\n\n".join([*rows, DOUBT]) if rows else "None."))
+        if run is None or not run.doubts:
+            self.say("No call is in doubt.")
+            return
+        rows = [begun_line(call) for call in run.doubts]
+        self.app.push_screen(TextSheet("calls in doubt", "\n\n".join([*rows, DOUBT])))
 
     def action_provenance(self) -> None:
         from .over.sheet import PROVENANCE, TextSheet

@@ -27,6 +27,10 @@ class Moving(RunBase):
         if self.reader.ready:
             self.reader.go((self.reader.lane, 1))
             self.redraw()
+            if self.reader.run is not None and self.reader.run.earlier:
+                from agentmem.inspect.telling.pulse import earlier_said
+
+                self.say(earlier_said(self.reader.run))
 
     def action_now(self) -> None:
         if self.reader.ready:

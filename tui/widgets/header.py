@@ -29,9 +29,9 @@ _GAUGE = 12
 NEVER = 3
 """Ranks up to this one never go: chip, alarms, step, and last the run's name, which is cut instead."""
 CHIP, ALARM, STEP, NAME, GOAL, TROUBLE, PROVENANCE, LANE = 1, 2, 2, 3, 4, 5, 6, 6
-AGENT, PROBLEMS, TOKENS, PERCENT, WINDOW, OTHERS, GAUGE, FORMAT = 7, 7, 8, 9, 10, 10, 12, 13
+AGENT, TOKENS, PERCENT, WINDOW, OTHERS, GAUGE, FORMAT = 7, 8, 9, 10, 10, 12, 13
 """In which order things survive as the row narrows; a cell is given to the lower rank first."""
-GIVING = (STEP, TROUBLE, NAME, GOAL, AGENT, CHIP)
+GIVING = (STEP, TROUBLE, LANE, NAME, GOAL, AGENT, CHIP)
 """What is said shorter before tokens and percent go, in this order."""
 LEAST_NAME, LEAST_TROUBLE = 6, 9
 """Cells to which a name and a notice are cut; of a notice that has not so many only the `!` stands there."""
@@ -72,25 +72,27 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
     called = Span(name, bold=True, target=Do("runs"))
     found = [_forms(CHIP, chips(view), 0), _forms(NAME, [_text(called, said) for said in _cuts(name, LEAST_NAME)], gap)]
     trouble = view.trouble or (run.notice or "").removeprefix("not readable: ")
-    if trouble and trouble not in GONE:
-        said = fit_name(f"! {trouble}", 24 if short else 40 if view.context.width < 140 else 60)
-        said = next((f"! {word}" for news, word in zip(READ_ANEW, SHORT_NEWS, strict=True)
-                     if terse and trouble.endswith(news)), said)  # fmt: skip
+    trouble = "" if trouble in GONE else trouble
+    count = len(run.problems)
+    if trouble or count:
+        said = trouble or f"{count} problem{'s' if count > 1 else ''}"
+        said = next((word for news, word in zip(READ_ANEW, SHORT_NEWS, strict=True) if terse and said.endswith(news)),
+                    said)  # fmt: skip
+        least = f"!{count}" if count else "!"
+        said = fit_name(f"{least if trouble else '!'} {said}", 24 if short else 40 if view.context.width < 140 else 60)
         whole = Span(said, "text-warning", True, target=Do("problems"))
-        found.append(_forms(TROUBLE, [_text(whole, less) for less in (*_cuts(said, LEAST_TROUBLE), "!")], gap))
-    if run.problems:
-        count = len(run.problems)
-        said = f"!{count}" if short else f"! {count} problem{'s' if count > 1 else ''}"
-        found.append(Item(PROBLEMS, (Span(said, "text-warning", target=Do("problems")),), gap=gap))
+        found.append(_forms(TROUBLE, [_text(whole, less) for less in (*_cuts(said, LEAST_TROUBLE), least)], gap))
     where = (Span("step ", "label"), Span(f"{step.number}", bold=True), Span(f" of {last}", "label"))
     brief = (Span(f"{step.number}/{last}"),)
     found.append(Item(STEP, brief, gap=gap) if short else Item(STEP, where, gap=gap, shorter=(brief,)))
     if len(index.lanes) > 1:
         called = Span(fit_name(lane.lane.name or lane.lane.id, 12), target=Do("lane"))
-        found.append(Item(LANE, (Span("lane ", "label"), called)))
+        # Where there is no room for it, no lane means the main one.
+        bare = ((called,), ()) if lane.lane is run.main else ((called,),)
+        found.append(Item(LANE, (Span("lane ", "label"), called), shorter=bare))
     label, status = goal(view, terse)
-    bare = _text(status, " ".join(GOALS[step.goal]))
-    found.append(Item(GOAL, (label, status), shorter=() if bare == status else ((label, bare),)))
+    less = (" ".join(GOALS[step.goal]), GOALS[step.goal][0])
+    found.append(Item(GOAL, (label, status), shorter=tuple((label, _text(status, said)) for said in less)))
     found.append(Item(TOKENS, (Span(figure, bold=True),)))
     if run.window:
         if not short:
@@ -166,6 +168,8 @@ def header_line(view: View, width: int) -> Line:
 def _joined(shown: Sequence[Item]) -> list[Span]:
     spans: list[Span] = []
     for item in shown:
+        if not item.spans:
+            continue
         spans.append(Span(" " * item.gap))
         spans.extend(item.spans)
     return spans

@@ -19,14 +19,15 @@ class Item(msgspec.Struct, frozen=True):
     gap: int = 2
     """Cells before it."""
     shorter: tuple[tuple[Span, ...], ...] = ()
-    """What stands in place of `spans` where there is less room, the longest first."""
+    """What stands in place of `spans` where there is less room, the longest first; empty: nothing does."""
 
     @property
     def forms(self) -> tuple[tuple[Span, ...], ...]:
         return self.spans, *self.shorter
 
     def width(self, form: int = 0) -> int:
-        return sum(cell_len(span.text) for span in self.forms[form]) + self.gap
+        spans = self.forms[form]
+        return sum(cell_len(span.text) for span in spans) + self.gap if spans else 0
 
 
 def fitted(items: Sequence[Item], room: int, giving: Sequence[int], needed: int, never: int) -> list[Item]:

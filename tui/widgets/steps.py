@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentmem.inspect.telling.marks import ERROR
+from rich.cells import cell_len
+
+from agentmem.inspect.telling.marks import ERROR, UNSURE
 
 from ..context import Context
 from ..index import LaneIndex, glyphs
@@ -217,7 +219,21 @@ def action_spans(step: Step, cells: int, synthetic: bool) -> list[Span]:
         return [Span(fit(name, room), "foreground"), Span(more, "label")]
     if len(said) > left:
         said = " ".join(_shorter(word) for word in said.split(" "))
-    return [Span(fit(name, min(len(name), room)), "foreground"), Span(fit(said, left), "label"), Span(more, "label")]
+    said = _cut_once(said, left)
+    return [Span(fit(name, min(len(name), room)), "foreground"), Span(said, "label"), Span(more, "label")]
+
+
+def _cut_once(said: str, cells: int) -> str:
+    """Arguments in exactly `cells` cells; a path that would be cut at both ends is cut at one, so that more of the
+    file's name is seen."""
+    shown = fit(said, cells)
+    last = shown.rstrip().rpartition(" ")[2]
+    if not (last.startswith("…/") and last.endswith("…")):
+        return shown
+    at = len(shown.rstrip()) - len(last)
+    bare = said[at + 2 :]
+    whole = said[:at] + "…" + bare
+    return fit(whole if cell_len(bare) < cells - at else said[:at] + bare, cells)
 
 
 def _shorter(word: str) -> str:
@@ -249,8 +265,11 @@ def explain_size(run: Run, lane: LaneIndex, step: Step) -> tuple[str, ...]:
         rows.append(f"the bars are scaled so that they sum to the total, by largest remainders: {words}")
     elif size is not None and size != tokens.prompt:
         rows.append("the bars are as counted: what is not in this file is in the total only")
+    if step.unsure is not None:
+        rows.append(f"not sure: {UNSURE[step.unsure]}")
     if tokens.unknown:
-        rows.append(f"{tokens.unknown} pieces could not be counted: their text is not in this file")
+        some = "1 piece" if tokens.unknown == 1 else f"{tokens.unknown} pieces"
+        rows.append(f"{some} could not be counted: the text is not in this file")
     window = {"declared": "from the file", "model": f"of the model {run.model or ''}", "given": "given with --window"}
     rows.append(f"window: {run.window:,}, {window.get(run.window_source, '')}" if run.window else "window: unknown")
     return tuple(rows)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentmem.formats.reader import Keeper
 from agentmem.inspect.history.memory import MemoryKeeper
-from agentmem.inspect.history.store import HistoryStore, Kept
+from agentmem.inspect.history.store import Generation, HistoryStore, Kept
 
 
 def store_path() -> Path:
@@ -30,4 +30,4 @@ def reading() -> Keeper:
     return HistoryStore(store_path(), read_only=True)
 
 
-__all__ = ["HistoryStore", "Kept", "MemoryKeeper", "reading", "store_path"]
+__all__ = ["Generation", "HistoryStore", "Kept", "MemoryKeeper", "reading", "store_path"]

@@ -35,5 +35,8 @@ class MemoryKeeper:
     def message(self, path: str, key: int) -> bytes | None:
         return self._messages.get((path, key))
 
+    def earlier(self, path: str) -> int:
+        return 0
+
     def close(self) -> None:
         """Nothing to close."""

@@ -58,6 +58,19 @@ class Kept(msgspec.Struct, frozen=True):
     path: str
     versions: int
     bytes: int
+    runs: int
+    """How many runs stood in the file, one after the other."""
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """One run of a file, as far as it was seen."""
+
+    id: int
+    started: float
+    """When it was seen first, seconds since the epoch; then when last."""
+    seen: float
+    versions: int
+    bytes: int
 
 
 class _Place(msgspec.Struct):
@@ -148,10 +161,10 @@ class HistoryStore:
 
     # -- the keeper -----------------------------------------------------------------------------------------------
 
-    def past(self, path: str) -> Iterator[Version]:
-        """Versions of the newest generation of that file, oldest first."""
+    def past(self, path: str, of: int | None = None) -> Iterator[Version]:
+        """Versions of the newest generation of that file, or of the one with the id `of`, oldest first."""
         real = self._path_of(path)
-        generation = self._newest(real)
+        generation = self._newest(real) if of is None else of
         if generation is None:
             return
         self._places[real] = _Place(generation, -1, (), b"")
@@ -299,6 +312,18 @@ class HistoryStore:
         rows = self._rows("SELECT data FROM message WHERE generation=? AND key=?", (generation, _signed(key)))
         return bytes(rows[0][0]) if rows else self._memory.message(path, key)
 
+    def generations(self, path: str) -> list[Generation]:
+        """The runs that stood in that file, oldest first."""
+        rows = self._rows(
+            "SELECT id, started, seen, (SELECT count(*) FROM version v WHERE v.generation=g.id), bytes "
+            "FROM generation g WHERE path=? ORDER BY id", (self._path_of(path),),
+        )  # fmt: skip
+        return [Generation(*row) for row in rows]
+
+    def earlier(self, path: str) -> int:
+        rows = self._rows("SELECT count(*) FROM generation WHERE path=?", (self._path_of(path),))
+        return max(0, rows[0][0] - 1) if rows else 0
+
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
@@ -311,13 +336,13 @@ class HistoryStore:
         """What the store holds, largest first. Raises Unreadable."""
         store = HistoryStore(path, read_only=True)
         rows = store._rows(
-            "SELECT path, sum((SELECT count(*) FROM version v WHERE v.generation=g.id)), sum(bytes) AS size "
+            "SELECT path, sum((SELECT count(*) FROM version v WHERE v.generation=g.id)), sum(bytes) AS size, count(*) "
             "FROM generation g GROUP BY path ORDER BY size DESC", (),
         )  # fmt: skip
         store.close()
         if store.notice:
             raise Unreadable(f"{path}: {store.notice}")
-        return [Kept(str(where), int(versions), int(size)) for where, versions, size in rows]
+        return [Kept(str(where), int(versions), int(size), int(runs)) for where, versions, size, runs in rows]
 
     @staticmethod
     def clear(path: Path) -> None:

@@ -216,6 +216,9 @@ def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
             lines.append("silent: no other cause was found")
         else:
             lines.append(f"cause: {drop.cause}")
+    steps = run.lane(drop.lane).steps
+    if 0 < drop.n <= len(steps) and (unsure := steps[drop.n - 1].unsure) is not None:
+        lines.append(f"prompt of step {drop.step}: {marks.UNSURE[unsure]}")
     if drop.tokens is not None:
         lines.append(f"{_count(drop.tokens, 'token')}; {counter_text(run)}")
     if drop.count > 1:

@@ -52,8 +52,7 @@ def still_held(drop: Drop, step: Step) -> bool:
     """Whether what left the prompt stands in the state of that step all the same."""
     if drop.what == "segment" or drop.text is None:
         return False
-    # With the values that it needs: the first paint does without them.
-        from agentmem.inspect.compare.words import is_item, root  # the first paint waits for no reader
+    from agentmem.inspect.compare.words import is_item, root  # the first paint waits for no reader
 
     if is_item(drop.name):
         of = root(drop.name)

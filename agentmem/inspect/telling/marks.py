@@ -34,6 +34,8 @@ UNSURE: Mapping[str, str] = {
     "cut": "not known whether what left with this step left before its call or right after it",
 }  # fmt: skip
 """What of a prompt is not known (`Step.unsure`), in words."""
+GONE: Mapping[str, str] = {"unseen": "older messages, never seen", "cut": "before the call or after it: unknown"}
+"""The same for a row of the prompt that stands for what is gone."""
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})
 """Causes that leave something else in the place of what went."""
 FAILED = ("error", "denied")

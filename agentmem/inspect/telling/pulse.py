@@ -73,6 +73,13 @@ def trouble(row: RunInfo) -> str | None:
     return f"{'not readable' if row.problem.startswith((NO_PERMISSION, CUT)) else 'not a run'}: {row.problem}"
 
 
+def earlier_said(run: Run) -> str:
+    """Where the runs are that stood in the file before this one. Outside text stands raw in it."""
+    one = run.earlier == 1
+    return (f"{run.earlier} earlier run{'' if one else 's'} stood in this file: `agentmem history {run.path}` "
+            f"lists {'it' if one else 'them'}, --show N writes one out.")  # fmt: skip
+
+
 def begun_line(call: Begun) -> str:
     """A guarded call without an outcome: `send_mail at step 12, begun 2026-11-30T06:59:28Z, attempt 1, key am_...: {}`.
     Outside text stands raw in it."""

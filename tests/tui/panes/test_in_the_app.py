@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.tui.seen import inspecting
+from pathlib import Path
+
+from tests.tui.seen import inspecting, watching
 
 from .builders import story, tell
 
@@ -59,4 +61,13 @@ async def test_loops_state_and_lifelines_have_something_to_say() -> None:
         await seen.press("5")
         assert "silent since 29" in seen.text and "✓ grep @7" in seen.text
         await seen.press("6")
+        assert "needed while not in the prompt" in seen.text
+
+
+async def test_a_low_drawer_has_the_details_of_its_lifeline_and_the_legend(root: Path) -> None:
+    """You should see where the goal stood, and what the signs mean: the drawer has the room that they take."""
+    async with watching([root / "sample_runs" / "polling.json"], size=(100, 30), until=" polling ") as seen:
+        await seen.read(12)
+        await seen.press("6")
+        await seen.until("in the prompt 1-12")
         assert "needed while not in the prompt" in seen.text

@@ -82,6 +82,15 @@ def test_a_cycle_that_has_not_been_broken_turns_as_long_as_its_run(status: RunSt
     assert words in told and ("turning" in told) is (status == "live")
 
 
+def test_a_result_that_is_indented_begins_where_it_says_something() -> None:
+    run = story()
+    step = run.main.steps[26]
+    made = replace(step.attempts[0], result_head="     1\timport json", outcome="ok")
+    steps = (*run.main.steps[:26], replace(step, attempts=(made,)), *run.main.steps[27:])
+    _, lines = shown(replace(run, lanes=(replace(run.main, steps=steps),)))
+    assert "ok, 1 import json" in text(lines)
+
+
 def test_waiting_is_told_apart_with_its_cost() -> None:
     _, lines = shown(story())
     row = row_with(lines, "waiting")

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from agentmem.inspect.open import open_run
+from agentmem.inspect.telling.left import cause_word
+from agentmem.inspect.telling.lost_block import lost_block
 from agentmem.model import Boundary, Gap, Lane, Lost, Run, Still, Survival
+from agentmem.safe import name
+from tests.formats.helpers import said, user
 from tui.messages import ToStep
-from tui.widgets.line import Line
+from tui.theme import Palette
+from tui.widgets.line import Line, Span, fit
+from tui.widgets.panes.columns import cut, wrap_words
 from tui.widgets.panes.losses import losses, unfolded
 from tui.widgets.panes.lost import LostPane
 from tui.widgets.panes.lost_rows import BoundaryTarget, FoldTarget, height, loss_lines
+from tui.widgets.panes.state import StatePane
+from tui.widgets.rows import strip_of
 
 from .builders import Teller, drop, plain_run, sliding_run, story
-from .shown import context_of, index_of, pane_lines, row_with, text
+from .shown import context_of, index_of, pane_lines, row_with, sheet_lines, sheet_of, text
+
+COLOURS = Palette({"background": "#000000", "foreground": "#ffffff"})
 
 
 def shown(run: Run, width: int = 150) -> tuple[LostPane, list[Line]]:
@@ -205,3 +220,45 @@ def test_the_height_that_is_counted_is_the_height_that_is_drawn(
         opened = {fold.ident for fold in index.folds}
         for loss in unfolded(losses(shown_run, index), opened):
             assert len(loss_lines(loss, width, width)) == height(loss, width, width)
+
+
+def test_what_the_state_still_holds_is_called_the_same_in_every_place(tmp_path: Path) -> None:
+    """A fact whose message left with most of the list, which nobody recorded: no silent loss, and not gone."""
+    state = {"goal": "ship the parcel", "facts": {"order_id": "A-1041"}}
+    held = [user("ship the parcel"), user("order_id = A-1041")]
+    lines = []
+    for step in range(1, 8):
+        held = [user("go on, as before")] if step == 6 else held
+        held = [*held, said(f"step {step} is being thought about"), user(f"observation {step}: nothing new at all")]
+        lines.append(json.dumps({"step": step, "messages": held, "state": state}))
+    path = tmp_path / "held.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    run = open_run(str(path)).run
+    fact = next(drop for drop in run.main.steps[5].drops if drop.name == "facts.order_id")
+    word = cause_word(fact)
+    assert fact.alarming and not fact.recorded and fact.cause != "silent" and word == f"{fact.cause}?"
+    for width in (80, 150):
+        _, rows = shown(run, width)
+        at = next(place for place, row in enumerate(rows) if "order_id = A-1041" in row.plain)
+        assert f"▲ {word} " in rows[at].plain
+        assert "nobody recorded it; the state still holds it" in text(rows[at : at + 2])
+    for n, since in ((6, "here"), (7, "since 6")):
+        ghost = row_with(sheet_lines(sheet_of(run, n, context_of(run)), 90, 60), "order_id = A-1041")
+        assert ghost.plain.rstrip().endswith(f"{word} {since}, held")
+    pane = StatePane()
+    pane.show(run, ("main", 7), context_of(run))
+    assert [line.plain.split() for line in pane_lines(pane, 90) if "order_id" in line.plain] == [
+        ["▲", "order_id", "A-1041", "2", word, "since", "6"]
+    ]
+    assert "- fact order_id = A-1041 (out of the prompt since step 6, the state still holds it)" in lost_block(run)
+
+
+@given(st.text(st.sampled_from("ab …一\t"), min_size=1, max_size=40), st.integers(2, 12), st.integers(2, 12))
+def test_what_is_cut_again_bears_one_mark(outside: str, first: int, then: int) -> None:
+    """Wherever texts are cut: in a column, at the edge of a row, in a wrapped goal, in the commands, in the ledger."""
+    marks = 1 + max(len(run) for run in re.split("[^…]+", outside))
+    for once in (fit(outside, first), cut(outside, first), name(outside, first), wrap_words(outside, first, 1)[0]):
+        for twice in (fit(once, then), cut(once, then), name(once, then), *wrap_words(once, then, 1)):
+            assert "…" * max(2, marks) not in twice
+        line = Line((Span(" "), Span(once), Span("tail")))
+        assert "…" * max(2, marks) not in strip_of(line, then + 1, COLOURS).text

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from msgspec.structs import replace
+from rich.cells import cell_len
 
 from agentmem.model import Lane, Run, Usage
+from tests.cases.written import versions
+from tests.formats.trims.loops import Round, last
+from tests.formats.trims.loops import run as loop
 from tui.widgets.line import Line
 from tui.widgets.panes.columns import step_at
 from tui.widgets.prompt.sheet import Opening, Sheet
-from tui.widgets.steps import StepsPane
+from tui.widgets.steps import StepsPane, action_spans
 
 from .builders import plain_run, story
 from .shown import context_of, pane_lines
@@ -21,6 +28,19 @@ def reported(run: Run, factor: float, upto: int = 10**6) -> Run:
         for step in run.main.steps
     )
     return replace(run, lanes=(Lane("main", "main", steps),))
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [(40, "replay fixtures/app-2.4.tar.gz"), (24, "replay …/app-2.4.tar.gz"), (22, "replay …app-2.4.tar.gz"),
+     (18, "replay app-2.4.ta…"), (12, "replay app-…")],
+)  # fmt: skip
+def test_a_path_is_cut_at_one_end_for_the_file_is_what_one_looks_for(cells: int, words: str) -> None:
+    step = next(step for step in plain_run().main.steps if step.attempts)
+    call = replace(step.attempts[0], tool="replay", arguments='{"path":"fixtures/app-2.4.tar.gz"}')
+    spans = action_spans(replace(step, attempts=(call,), open=False), cells, False)
+    said = "".join(span.text for span in spans)
+    assert said.rstrip() == words and cell_len(said) == cells
 
 
 def shown(run: Run, width: int = 80) -> tuple[StepsPane, list[Line]]:
@@ -78,3 +98,19 @@ def test_i_says_from_what_a_prompt_that_was_not_reported_is_estimated() -> None:
     pane.selected = 29
     size = run.main.steps[29].tokens.prompt
     assert any(row.startswith(f"{size:,} counted, times 2.00: step 29 was reported ") for row in pane.explain())
+
+
+def test_the_prompts_of_a_slid_list_that_were_never_seen_are_unknown_and_not_empty(tmp_path: Path) -> None:
+    saves = list(loop([Round()] * 40, last(6), at="call"))
+    run = versions(tmp_path / "run.json", saves[30].version, saves[31].version).run
+    _, lines = shown(run)
+    totals = {row.plain.split()[0]: row.plain.split()[-1] for row in lines[1:]}
+    assert [totals[number] for number in ("28", "29", "30")] == ["?"] * 3 and int(totals["31"]) > 0
+    index = context_of(run, 80).index.lanes["main"]
+    assert [index.size(n) for n in (1, 2, 3)] == [None] * 3 and index.sign(4, "o200k") == "≈"
+    sheet = Sheet(run, run.main.steps[0], context_of(run, 80), Opening())
+    assert "? segments" in "".join(span.text for span in sheet.heading()[1])
+    sheet.make(80, 30)
+    rows = [sheet.line(place, 80).plain for place in range(sheet.count)]
+    assert any("older messages, never seen" in row for row in rows)
+    assert any("nothing of the prompt of step 28 was seen" in row for row in rows)

@@ -10,6 +10,7 @@ from agentmem import safe
 
 from ...context import View
 from ...widgets.line import Line, Span, fit
+from ...widgets.panes.columns import wrap_words
 from ...widgets.prompt.layout import Layout
 from ...widgets.rows import Band, Rows
 
@@ -34,8 +35,10 @@ DOUBT = (
 class TextRows(Rows):
     """Lines of one text, folded at the width; only those in view are made."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, words: bool = False) -> None:
+        """`words`: sentences, which break between words."""
         super().__init__()
+        self._words = words
         self._text = text[:LONGEST]
         if len(text) > LONGEST:
             self._text += f"\n… {len(text) - LONGEST:,} characters more"
@@ -44,7 +47,10 @@ class TextRows(Rows):
     def _layout(self, width: int) -> Layout:
         room = max(10, width - 2)
         if self._folded is None or self._folded.width != room:
-            self._folded = Layout(self._text, room)
+            shown = self._text
+            if self._words:
+                shown = "\n".join(part for line in shown.split("\n") for part in wrap_words(line, room))
+            self._folded = Layout(shown, room)
         return self._folded
 
     def line_count(self, width: int) -> int:
@@ -120,9 +126,10 @@ class Sheet(Screen[str | None]):
 
 
 class TextSheet(Sheet):
-    def __init__(self, title: str, text: str) -> None:
+    def __init__(self, title: str, text: str, words: bool = True) -> None:
+        """`words`: sentences; else a record as it is, which breaks at the edge."""
         super().__init__()
-        self.title_text, self._text = title, text
+        self.title_text, self._text, self._words = title, text, words
 
     def rows(self) -> Rows:
-        return TextRows(self._text)
+        return TextRows(self._text, self._words)

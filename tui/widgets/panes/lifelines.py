@@ -30,7 +30,9 @@ MANY = 2_000
 VALUE, LEAST = 80, 8
 """Cells that a value takes in the details, with its `=`: at most; at least, else it is left out."""
 FOOT_FROM = 7
-"""Rows of the pane below which details and legend are left out."""
+"""Rows of the pane below which the legend is left out, and the details where the lines need the room."""
+DETAILS = 2
+"""Rows of the details, with the blank one above them."""
 
 
 def lifelines_of(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
@@ -217,11 +219,13 @@ class LifelinesPane(Pane):
 
     def foot(self, width: int) -> tuple[Line, ...]:
         lines = self._all()
-        if not lines or self.size.height < FOOT_FROM or self._bound is None:
+        height = self.size.height
+        if not lines or self._bound is None or height < min(FOOT_FROM, len(lines) + DETAILS):
             return ()
         chosen = lines[self.selected][0] if self.selected is not None and self.selected < len(lines) else lines[0][0]
         index = self._index()
-        return (blank(width), row((Span(" "), *self._details(chosen, index, width - 2)), width), *legend(width))
+        about = blank(width), row((Span(" "), *self._details(chosen, index, width - 2)), width)
+        return (*about, *legend(width)) if height >= min(FOOT_FROM, self.wanted(width)) else about
 
     def _details(self, lifeline: Lifeline, index: LaneIndex | None, width: int | None = None) -> tuple[Span, ...]:
         assert self._bound is not None

@@ -156,7 +156,7 @@ def _outcome(attempt: Attempt | None, cells: int) -> Span:
         return Span("✗ " + squeezed(attempt.error or attempt.result_head or attempt.outcome, cells), "text-error")
     if attempt.outcome == "unknown":
         return Span("? no result", "label")
-    head = clean(attempt.result_head, cells)
+    head = squeezed(attempt.result_head, cells)
     return Span(f"ok, {head}" if head else "ok", "label")
 
 

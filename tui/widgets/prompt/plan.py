@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from agentmem.inspect.telling.left import cause_word, still_held
-from agentmem.inspect.telling.marks import ERROR, GLYPHS, SILENT, UNSURE
+from agentmem.inspect.telling.marks import ERROR, GLYPHS, GONE, SILENT
 from agentmem.model import Drop, Segment, Step
 
 from ..panes.columns import count
@@ -55,7 +55,7 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
         Entry("unknown", word=kind, text=f"{words}: not in this file") for kind, words in unknown_parts(unknown, seen)
     ]
     if step.unsure is not None:
-        missing.insert(0, Entry("unknown", word="other", text=UNSURE[step.unsure]))
+        missing.insert(0, Entry("unknown", word="gone", text=GONE[step.unsure]))
     # A goal that stands last has its place at the foot.
     end = len(seen.ids) - int(bool(seen.ids) and seen.kind(seen.ids[-1]) == "goal")
     first = int(end > 0 and seen.kind(seen.ids[0]) == "system" and not (silent and silent[0].place == 0))

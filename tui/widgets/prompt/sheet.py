@@ -222,7 +222,7 @@ class Sheet:
         sign = approx(self.run)
         rough = sign if self.index is None else self.index.sign(step.n, self.run.counter)
         # The words around the fields of a state are segments too, as in the commands, though they have no row.
-        size = count(len(step.prompt), "segment")
+        size = "? segments" if step.unsure == "unseen" else count(len(step.prompt), "segment")
         if counted is not None and total != counted:
             # Each segment shows what was counted; together they are not the total that the header shows.
             beside = 100 <= self.context.width < 140

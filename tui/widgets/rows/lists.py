@@ -46,6 +46,8 @@ class Rows(Painting, can_focus=True):
         self._anchor: Anchor | None = "start"
         self._follow = False
         self._reveal = False
+        self._in_view = False
+        """The row of the cursor was in view when the rows were drawn last: a pane of another size shows it too."""
         self._unfolded: tuple[int, int, int] | None = None
         """Of the row that was opened last: its line, the first line of what it holds, and the line behind that."""
         self._show_unfolded = False
@@ -118,6 +120,7 @@ class Rows(Painting, can_focus=True):
         last = max(0, count - self.body_height)
         if self._anchor == "end" or (self._anchor is None and self._follow):
             self.top = last
+            self._follow = True
         elif self._anchor == "start":
             self.top = 0
         if self._anchor is not None and self.selected is None and count:
@@ -134,6 +137,8 @@ class Rows(Painting, can_focus=True):
         self._follow = self._follow and self.top == last
         if self.selected is not None and self.selected >= count:
             self.selected = self._nearest(count - 1, width, count) if count else None
+        at = self.selected
+        self._in_view = at is not None and self.top <= at < self.top + self.body_height
         return count
 
     def _nearest(self, index: int, width: int, count: int) -> int | None:
@@ -216,8 +221,12 @@ class Rows(Painting, can_focus=True):
 
     def on_resize(self) -> None:
         self._fixed = None
-        self._reveal = self.selected is not None and (self.has_focus or self.always_cursor)
+        looked_at = self._in_view or self.has_focus or self.always_cursor
+        self._reveal = self._reveal or (self.selected is not None and looked_at)
         self._show_unfolded = True
+        if self._reveal and (self.has_focus or self.always_cursor):
+            # The rows may have been drawn at this size before it was told: nothing else would bring the cursor back.
+            self.repaint()
 
     # -- mouse ------------------------------------------------------------------------------------------------------
 
