@@ -282,7 +282,8 @@ class LaneDraft:
         self._touch(step.n - 1)
 
     def _touch(self, index: int) -> None:
-        self.changed_from = min(self.changed_from, index)
+        if index < self.changed_from:
+            self.changed_from = index
 
 
 class RunDraft:
@@ -309,6 +310,7 @@ class RunDraft:
         self.finished = False
         """The run itself says that it is over."""
         self.ended_as: str | None = None
+        """How it says that it ended, in its own word."""
         self.synthetic = False
         self.results_known = True
         self.unknown: tuple[str, ...] = ()
@@ -317,6 +319,10 @@ class RunDraft:
         """Only one version of a list was seen, which does not tell what was left out before it was saved."""
         self.changed_at: float | None = None
         self.notice: str | None = None
+        self.earlier = 0
+        """How many runs are known to have stood in the file before this one."""
+        self.began: tuple[Where, ...] = ()
+        """In a file that grows: where this run begins, and before it those between the first one and it."""
         self.begun: tuple[Begun, ...] = ()
         """Guarded calls without an outcome; `in_doubt` of one that the run went on without."""
         self.counts: dict[str, int] = {}

@@ -27,10 +27,12 @@ _SUMMARY_HEADS = (
     "The conversation history before this point was compacted",
     "Here is a summary of the conversation to date",
 )
+Role = Literal["system", "user", "assistant", "result", "other"]
 _ROLE_KIND: dict[str, Kind] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
     "ai": "assistant", "model": "assistant", "tool": "result", "function": "result",
 }  # fmt: skip
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _PICTURES = ("image", "image_url", "input_image", "document", "input_file", "file", "audio", "input_audio")
 """A tuple: what is looked for in it may be of any type."""
 _BLOBS = frozenset({
@@ -38,7 +40,6 @@ _BLOBS = frozenset({
     "partial_image_b64", "result",
 })  # fmt: skip
 _SHORT_BLOB = 200
-Role = Literal["system", "user", "assistant", "result", "other"]
 
 
 class Part(msgspec.Struct, eq=False, gc=False):
@@ -135,13 +136,19 @@ def split(message: Mapping[str, Any]) -> Message:
         parts.append(Part("assistant", message["refusal"]))
     if kind == "assistant":
         _chat_calls(message, parts)
-    only_results = bool(parts) and all(part.kind in ("result", "error", "image") for part in parts)
-    if kind == "user" and only_results and any(part.kind != "image" for part in parts):
+    if kind == "user" and _only_results(parts):
         return Message("result", parts, id=name)
-    roles: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
-    compaction = any(part.kind == "summary" for part in parts)
-    opaque = compaction and any(part.kind == "summary" and part.text is None for part in parts)
-    return Message(roles.get(kind, "other"), parts, opaque, compaction, name)
+    opaque = compaction = False
+    for part in parts:
+        if part.kind == "summary":
+            compaction, opaque = True, opaque or part.text is None
+    return Message(_ROLES.get(kind, "other"), parts, opaque, compaction, name)
+
+
+def _only_results(parts: list[Part]) -> bool:
+    """Results and the pictures in them, and nothing else."""
+    kinds = {part.kind for part in parts}
+    return not kinds.isdisjoint(("result", "error")) and kinds <= {"result", "error", "image"}
 
 
 def _content(content: object, kind: Kind, parts: list[Part]) -> None:

@@ -39,6 +39,8 @@ _DENIED_STATES = frozenset({"denied", "blocked", "rejected", "vetoed", "declined
 _WINDOW = 4000
 _EXIT_SIGNS = ("<returncode>", "exit code", "exit status", "exited with code", "return code", "[exit")
 """One of them stands in every text in which the expression finds something: much cheaper to look for."""
+_NAMED_ERROR = pattern(r"\s*(?:E\s+)?[\w.]*(?:Error|Exception)\b\s*:")
+_ERROR_WORD = pattern(r"\b(?:error|failed|failure|fatal|missing|not found|denied)\b", re.IGNORECASE)
 _FAILED_STARTS = pattern(r"(?:FAILED\b|(?:npm )?ERR!)")
 
 
@@ -72,7 +74,9 @@ def judge(text: str | None, flag: bool | None = None) -> tuple[Outcome, str | No
 
 def _exit(text: str) -> re.Match[str] | None:
     low = text.lower()
-    return _EXIT.search(text) if any(sign in low for sign in _EXIT_SIGNS) else None
+    if "exit" not in low and "return" not in low:  # one of them stands in every sign
+        return None
+    return _EXIT.search(text) if any(map(low.__contains__, _EXIT_SIGNS)) else None
 
 
 def _failed(text: str) -> bool:
@@ -122,9 +126,9 @@ def _error_line(text: str) -> str | None:
     window = text[:_WINDOW] + ("\n" + text[-_WINDOW:] if len(text) > _WINDOW else "")
     named = first = None
     for line in window.split("\n"):
-        if re.match(r"\s*(?:E\s+)?[\w.]*(?:Error|Exception)\b\s*:", line):
+        if _NAMED_ERROR.match(line):
             named = line
-        elif first is None and re.search(r"\b(?:error|failed|failure|fatal|missing|not found|denied)\b", line, re.I):
+        elif first is None and _ERROR_WORD.search(line):
             first = line
     return _line(named or first or window)
 

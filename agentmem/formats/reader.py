@@ -63,6 +63,9 @@ class Keeper(Protocol):
     def message(self, path: str, key: int) -> bytes | None:
         """Bytes of a message of some version, by hash."""
 
+    def earlier(self, path: str) -> int:
+        """How many runs are kept that stood in the file before the one that `past` tells of."""
+
 
 class KeptHere:
     """The keeper of a reader that was given none: messages of the versions that it saw, in memory."""
@@ -81,6 +84,9 @@ class KeptHere:
 
     def message(self, path: str, key: int) -> bytes | None:
         return self._messages.get(key)
+
+    def earlier(self, path: str) -> int:
+        return 0
 
 
 class Options(msgspec.Struct, frozen=True):

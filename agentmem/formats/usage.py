@@ -14,10 +14,20 @@ from agentmem.model import Usage
 
 ANTHROPIC = "input + cache read + cache creation"
 OPENAI = "input, cached included"
+_TOO_MANY = 10**15
 
 
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def amount(value: object) -> int | None:
+    """How many, as a file says it: a whole number that is not negative; None for anything else, and for more than there
+    can be of anything that is counted here."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MANY else None
+
+
+def money_of(value: object) -> float | None:
+    """What a call cost, as a file says it; None for what is no sum of money."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
+        return float(value)
+    return None
 
 
 def _details(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
@@ -32,27 +42,27 @@ def usage_of(usage: object, source: str = "") -> Usage | None:
     """The usage of one call from the provider's object; None if it is none of the known shapes."""
     if not isinstance(usage, Mapping):
         return None
-    cost = usage.get("cost")
-    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    read, created = _number(usage.get("cache_read_input_tokens")), _number(usage.get("cache_creation_input_tokens"))
+    money = money_of(usage.get("cost"))
+    read, created = amount(usage.get("cache_read_input_tokens")), amount(usage.get("cache_creation_input_tokens"))
     if "input_tokens" in usage and (read is not None or created is not None):
-        base = _number(usage.get("input_tokens"))
+        base = amount(usage.get("input_tokens"))
         prompt = None if base is None else base + (read or 0) + (created or 0)
-        return Usage(prompt, read, created, _number(usage.get("output_tokens")), None, money, ANTHROPIC, source)
+        return Usage(prompt, read, created, amount(usage.get("output_tokens")), None, money, ANTHROPIC, source)
     if "prompt_tokens" in usage:
         given = _details(usage, "prompt_tokens_details")
         out = _details(usage, "completion_tokens_details")
+        cached = amount(given.get("cached_tokens"))
         return Usage(
-            _number(usage["prompt_tokens"]), _number(given.get("cached_tokens")), None,
-            _number(usage.get("completion_tokens")), _number(out.get("reasoning_tokens")), money, OPENAI, source,
+            amount(usage["prompt_tokens"]), read if cached is None else cached, created,
+            amount(usage.get("completion_tokens")), amount(out.get("reasoning_tokens")), money, OPENAI, source,
         )  # fmt: skip
     if "input_tokens" in usage:
         given = _details(usage, "input_tokens_details", "input_token_details")
         out = _details(usage, "output_tokens_details", "output_token_details")
         return Usage(
-            _number(usage["input_tokens"]), _number(given.get("cached_tokens", given.get("cache_read"))),
-            _number(given.get("cache_write_tokens", given.get("cache_creation"))), _number(usage.get("output_tokens")),
-            _number(out.get("reasoning_tokens", out.get("reasoning"))), money, OPENAI, source,
+            amount(usage["input_tokens"]), amount(given.get("cached_tokens", given.get("cache_read"))),
+            amount(given.get("cache_write_tokens", given.get("cache_creation"))), amount(usage.get("output_tokens")),
+            amount(out.get("reasoning_tokens", out.get("reasoning"))), money, OPENAI, source,
         )  # fmt: skip
     return None
 

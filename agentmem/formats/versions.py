@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 import xxhash
@@ -18,6 +18,7 @@ from agentmem.formats.draft import Call, LaneDraft, StepDraft
 from agentmem.formats.fields import carve, field_kind
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Message, Part, split
+from agentmem.formats.said import NOTHING, Region, content_keys
 from agentmem.model import FRAME, Boundary, Field, Where
 from agentmem.tape import Piece
 
@@ -44,6 +45,29 @@ class Item(msgspec.Struct):
         self.key = self.key or xxhash.xxh3_64_intdigest(self.data)
 
 
+class Listed(Sequence[Item]):
+    """The messages of one record: each is made when it is looked at, because most are told from the version before by
+    their hashes alone."""
+
+    def __init__(self, data: Sequence[bytes | msgspec.Raw], source: str, offset: int, length: int, line: int) -> None:
+        self._data, self._source, self._offset, self._length, self._line = data, source, offset, length, line
+        self.keys = list(map(xxhash.xxh3_64_intdigest, data))
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self._data)))]
+        place = range(len(self._data))[index]
+        data = bytes(self._data[place])
+        return Item(data, self._source, self._offset, self._length, self._line, place * PARTS, self.keys[place])
+
+
 def decode_message(data: bytes) -> Message:
     """The message of these bytes; what is no object becomes one `other` piece."""
     try:
@@ -67,42 +91,6 @@ def _is_item(data: bytes) -> bool:
     return b'"type"' in data and b'"role":"assistant"' not in data.replace(b" ", b"")[:40]
 
 
-def content_keys(message: Message) -> tuple[int, int]:
-    """(hash of all that an assistant message says, hash of its calls with their ids and arguments); 0: there is none.
-    How the message is written down (spaces, order of keys) does not matter."""
-    if message.role != "assistant" or not message.parts:
-        return 0, 0
-    whole, calls = xxhash.xxh3_64(), xxhash.xxh3_64()
-    made = False
-    for part in message.parts:
-        data = repr((part.kind, part.call_id, part.text)).encode()
-        whole.update(data)
-        if part.kind == "call":
-            made = True
-            calls.update(data)
-    return whole.intdigest(), calls.intdigest() if made else 0
-
-
-class Region:
-    """What assistant messages said in a part of a list that was rewritten: each is found there again once."""
-
-    def __init__(self, contents: Iterable[tuple[int, int]]) -> None:
-        known = list(contents)
-        self._wholes = Counter(whole for whole, _ in known if whole)
-        self._calls = Counter(calls for _, calls in known if calls)
-
-    def holds(self, content: tuple[int, int]) -> bool:
-        """Whether a message was said there before: the same, or the same calls with the same arguments."""
-        whole, calls = content
-        if calls and self._calls[calls] > 0:
-            self._calls[calls] -= 1
-            return True
-        if whole and not calls and self._wholes[whole] > 0:
-            self._wholes[whole] -= 1
-            return True
-        return False
-
-
 class MessageList:
     """Feeds versions of one message list to a lane. `seen` are the messages of the last version, by hash."""
 
@@ -114,6 +102,8 @@ class MessageList:
         self.starts_orphaned = False
         self.first_change: bool = False
         """Whether the last version changed what stood before its new messages."""
+        self.same = 0
+        """So many messages at the beginning are those of the version before."""
         self.old = 0
         """So many messages stand before the new ones in the last version."""
         self.joined = True
@@ -125,7 +115,7 @@ class MessageList:
         self._sizes: list[int] = []
         self._contents: list[tuple[int, int]] = []
         """`content_keys` of each message of the last version."""
-        self._rewritten = Region(())
+        self._rewritten = NOTHING
         """What stood behind the last message that this version and the one before have in common."""
         self._decode = decode
         self._texts: dict[int, str] = {}
@@ -158,22 +148,22 @@ class MessageList:
         """
         self._texts = {}
         keep = min(keep, len(self.seen))
-        fresh_keys = [item.key for item in items]
+        fresh_keys = items.keys if isinstance(items, Listed) else [item.key for item in items]
         known = len(self.seen)
         start, blocks, end = self._common(fresh_keys, keep)
         again = self._again(items, fresh_keys, keep, end, calls) if calls > 0 else end
         repeated = again < end
         if repeated:
             start, blocks, end = self._common(fresh_keys[: again - keep], keep)
-        self.first_change, self.old = start < known, end
+        self.first_change, self.same, self.old = start < known, start, end
         self.compaction = None
-        self._rewritten = Region(())
+        self._rewritten = NOTHING
         self.joined = start + (blocks[-1][0] + blocks[-1][2] if blocks else 0) == known
         self.late = late = late and start < known and self.joined and self._answers(items[end - keep :]) == 1
         if start < known and not late:
             self._edit(items, keep, start, blocks, fields)
             if repeated:
-                self._rewritten = Region(())
+                self._rewritten = NOTHING
         for index in range(end, keep + len(items)):
             self._take(items[index - keep], fields, on_step, index, stays)
         if late:
@@ -243,13 +233,13 @@ class MessageList:
                     if piece.text is not None:
                         self._texts[ident] = piece.text
             position += len(pieces)
-            for index in range(a, a + size):
-                sizes.append(self._sizes[start + index])
-                contents.append(self._contents[start + index])
-                position += self._sizes[start + index]
+            kept = slice(start + a, start + a + size)
+            sizes += self._sizes[kept]
+            contents += self._contents[kept]
+            position += sum(self._sizes[kept])
             old_at, new_at = a + size, b + size
         behind = start + (last[0] + last[2] if last else 0)
-        self._rewritten = Region(self._contents[behind:])
+        self._rewritten = Region(self._contents[behind:]) if behind < len(self._contents) else NOTHING
         self._sizes, self._contents = sizes, contents
         if self.compaction is not None:
             self._mark_compaction(self.compaction)
@@ -271,7 +261,7 @@ class MessageList:
         if message.role == "assistant" and stays and not self._rewritten.holds(content):
             if content[1]:
                 # A call that was never made before: what follows is new, even if it is like something older.
-                self._rewritten = Region(())
+                self._rewritten = NOTHING
             if not (self._merging and _is_item(item.data)):
                 step = lane.close()
                 if on_step:

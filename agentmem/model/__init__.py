@@ -30,7 +30,7 @@ from agentmem.model.kinds import (
     WindowSource,
 )
 from agentmem.model.pieces import Drop, Field, Miss, Prompt, Segment, Still, Where
-from agentmem.model.run import Run, RunInfo
+from agentmem.model.run import Run, RunInfo, hides_text
 from agentmem.model.steps import Attempt, Boundary, Lane, Step, Tokens, Usage
 
 __all__ = [
@@ -38,5 +38,5 @@ __all__ = [
     "BoundaryKind", "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap", "GoalStatus",
     "Kind", "Lane", "LaneKind", "Lifeline", "Lost", "Miss", "Outcome", "Problem", "Prompt", "Provenance",
     "Run", "RunInfo", "RunStatus", "Segment", "Step", "Still", "Survival", "TokenCounter", "Tokens", "Unsure", "Usage",
-    "Waiting", "Where", "WindowSource",
+    "Waiting", "Where", "WindowSource", "hides_text",
 ]  # fmt: skip

@@ -11,6 +11,11 @@ from agentmem.model.kinds import Provenance, RunStatus, WindowSource
 from agentmem.model.steps import Lane
 
 
+def hides_text(unknown: Sequence[str]) -> bool:
+    """Whether what is not in a file may say the goal or a field of the state; the schemas of tools say neither."""
+    return any(part != "tool schemas" for part in unknown)
+
+
 class Run(msgspec.Struct, frozen=True, eq=False):
     """One run, whole. A new value for every change; nothing in it is ever mutated."""
 
@@ -48,10 +53,21 @@ class Run(msgspec.Struct, frozen=True, eq=False):
     """Only one version of a list was seen, which does not tell what was left out before it was saved."""
     begun: tuple[Begun, ...] = ()
     """Guarded calls without an outcome, in the order of their beginning."""
+    earlier: int = 0
+    """How many runs are known to have stood in the file before this one; `agentmem history` has them."""
+    ended_as: str | None = None
+    """How an ended run says that it ended, in its own word: `done`, `aborted`, `failed: KeyError`; None: it says none.
+    """
 
     @property
     def main(self) -> Lane:
         return self.lanes[0]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether a part of the prompt is not in the file that may say anything: what does not stand in the rest may
+        stand there."""
+        return hides_text(self.unknown)
 
     @property
     def doubts(self) -> tuple[Begun, ...]:

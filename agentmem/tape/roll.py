@@ -204,8 +204,14 @@ class Tape:
     # -- the list -------------------------------------------------------------------------------------------------
 
     def append(self, piece: Piece) -> int:
-        ident = self.add(piece)
-        self.splice(len(self.live), 0, (ident,))
+        ident, position = self.add(piece), len(self.live)
+        self.live.append(ident)
+        self._weigh(ident, 1)
+        last = self._pending[-1] if self._pending else None
+        if last and not last.gone and position == last.position + len(last.new):
+            self._pending[-1] = Edit(last.position, (), (*last.new, ident))
+        else:
+            self._pending.append(Edit(position, (), (ident,)))
         return ident
 
     def splice(self, position: int, gone: int, new: Iterable[int | Piece] = ()) -> tuple[int, ...]:

@@ -35,6 +35,9 @@ class Book:
     def begin(self, path: str) -> None:
         raise AssertionError("nothing here begins anew")
 
+    def earlier(self, path: str) -> int:
+        return 0
+
     def keep(self, path: str, version: object, new: Mapping[int, bytes]) -> None:
         raise AssertionError("nothing here is kept")
 

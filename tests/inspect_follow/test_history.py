@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentmem.checkpoint.recorder import record
 from agentmem.cli import main as command
 from agentmem.formats.reader import Version
 from agentmem.inspect.history import HistoryStore, store_path
 from agentmem.inspect.open import Opened, open_run
+from agentmem.inspect.telling.pulse import earlier_said
 from tests.inspect_follow.following import Following, checkpoint, closed, content, dump, messages, put
 
 
@@ -293,3 +295,61 @@ def test_a_list_that_only_lost_messages_is_a_version_of_its_own(tmp_path: Path) 
     assert [len(version.messages) for version in store.past(str(path))] == [7, 5, 7]
     assert content(opened(path, store).run) == content(live.run)
     store.close()
+
+
+def test_the_run_before_a_restart_is_listed_and_can_be_opened(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """With what left between its versions, which the file itself never held."""
+    path, before = tmp_path / "run.json", tmp_path / "before.jsonl"
+    watched(path, [shifted(step) for step in range(1, 9)])
+    old = content(open_run(str(path), keeper=HistoryStore(store_path(), read_only=True)).run)
+    with Following(path, history=True) as seen:
+        seen.until(lambda s: s.steps == 8)
+        put(path, shifted(1))
+        seen.until(lambda s: s.run is not None and s.run.earlier == 1)
+    with Following(path, history=True) as again:
+        again.until(lambda s: s.run is not None and s.run.earlier == 1)
+        run = again.run
+    assert run is not None and str(path) in earlier_said(run)
+    assert command(["history"]) == 0 and b"2 runs" in capsysbinary.readouterr().out
+    assert command(["history", str(path)]) == 0
+    rows = capsysbinary.readouterr().out.splitlines()
+    assert rows[0].startswith(b"1  before it") and b"8 versions" in rows[0]
+    assert rows[1].startswith(b"2  stands there now")
+    assert command(["history", str(path), "--show", "1"]) == 0
+    before.write_bytes(capsysbinary.readouterr().out)
+    assert content(open_run(str(before)).run) == old
+    assert command(["history", str(path), "--show", "3"]) == 2
+    assert b"no run 3" in capsysbinary.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["run.steps.jsonl", "loop.jsonl"])
+def test_the_run_before_a_restart_in_a_file_that_grows(
+    name: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Our own ledger, and a log of checkpoints: the part of the file that holds it, as it stands there."""
+    path = tmp_path / name
+    for turn in (1, 2):
+        if name == "loop.jsonl":
+            with open(path, "a") as log:
+                log.writelines(json.dumps(shifted(step)) + "\n" for step in range(1, 6 + turn))
+        else:
+            run = record("run", folder=tmp_path, resume=False)
+            for step in range(1, 6 + turn):
+                run.save(messages=messages(step))
+            run.finish("done")
+        if turn == 1:
+            old, alone = path.read_bytes(), content(open_run(str(path)).run)
+    assert open_run(str(path)).run.earlier == 1
+    target = path if name == "loop.jsonl" else tmp_path / "run.json"
+    assert command(["history", str(target), "--json"]) == 0
+    runs = json.loads(capsysbinary.readouterr().out)["runs"]
+    assert [(run["number"], run["now"]) for run in runs] == [(1, False), (2, True)]
+    assert command(["history", str(target), "--show", "1"]) == 0
+    shown = capsysbinary.readouterr().out
+    assert shown == old
+    kept = tmp_path / "before" / name
+    kept.parent.mkdir()
+    kept.write_bytes(shown)
+    assert content(open_run(str(kept)).run) == alone

@@ -49,6 +49,26 @@ def test_a_run_that_was_not_shown_has_no_hole_when_it_is(tmp_path: Path, history
         assert [step.own for step in seen.run.main.steps if not step.open] == list(range(1, 9))
 
 
+def test_the_list_counts_the_steps_of_a_run_that_is_not_shown_once_they_were_read(tmp_path: Path) -> None:
+    shown, other = tmp_path / "shown.json", tmp_path / "other.json"
+    put(other, shifted(30))
+    put(shown, shifted(1))
+    with Following(shown, other) as seen:
+        seen.until(lambda s: s.run is not None and s.run.id == "shown" and len(s.infos) == 2)
+
+        def rows() -> dict[str, int | None]:
+            return {info.id: info.steps for info in seen.infos}
+
+        assert rows()["other"] is None, "the file's own number counts what its list no longer holds"
+        put(other, shifted(31))
+        seen.until(lambda s: rows()["other"] is not None)
+        counted = rows()["other"]
+        seen.watch.choose("other")
+        seen.until(lambda s: s.run is not None and s.run.id == "other")
+        assert counted == seen.steps and seen.steps < 31
+        seen.until(lambda s: rows() == {"shown": 1, "other": counted})
+
+
 def _steps_read(seen: Following, path: Path) -> int:
     """How many steps the reader of a file that is not shown has taken in."""
     watch = seen.watch

@@ -18,7 +18,8 @@ from agentmem.formats.draft import RunDraft
 from agentmem.formats.outcome import judge
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.peek import status_of
-from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
+from agentmem.formats.source import AppendFile, Record, Unreadable, given_slice, read_at
+from agentmem.formats.usage import money_of
 from agentmem.model import RunInfo, Usage, Where
 from agentmem.pattern import pattern
 from agentmem.tape import Piece
@@ -54,6 +55,14 @@ def number(text: str | None) -> int | None:
     scale = {"k": 1_000, "M": 1_000_000}.get(text[-1], 1)
     try:
         return round(float(text.rstrip("kM").replace(",", "")) * scale)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _money(text: str | None) -> float | None:
+    """Dollars as they are printed, with all that stands behind them; None for what is no number."""
+    try:
+        return money_of(float((text or "").rstrip(".")))
     except ValueError:
         return None
 
@@ -79,12 +88,14 @@ def text_of(data: bytes) -> str:
 
 class AiderReader:
     """Follows one chat of a history: the chosen one, else the newest. When the file grows, that chat is read again from
-    its header on, because its last answer may have gone on."""
+    its header on, because its last answer may have gone on; not where the look before was stopped in the middle."""
 
     def __init__(self, path: Path, options: Options) -> None:
         self._path, self._options = str(path), options
         self._file = AppendFile(self._path)
         self._start, self._line_before, self._chat_before = 0, 0, 0
+        self._stopped = False
+        """The last look read a part of the file only."""
         self._fresh(None)
 
     def _fresh(self, notice: str | None) -> None:
@@ -120,11 +131,15 @@ class AiderReader:
             return changed
         if change == "replaced":
             self._start = self._line_before = self._chat_before = 0
-        self._fresh("file replaced, read again" if change == "replaced" else None)
-        self._file.offset, self._file.line = self._start, self._line_before
+        if change == "replaced" or not self._stopped:
+            self._fresh("file replaced, read again" if change == "replaced" else None)
+            self._file.offset, self._file.line = self._start, self._line_before
         for record in self._file.records():
             self._line(record)
-        self._flush()
+        given = given_slice()
+        self._stopped = given is not None and self._path in given.behind
+        if not self._stopped:
+            self._flush()
         self._read = True
         self.draft.changed_at = self._file.changed_at
         return True
@@ -191,10 +206,9 @@ class AiderReader:
         self.draft.model = model.group(1) if model else self.draft.model
         usage = _TOKENS.search(text)
         if usage and lane.steps and self._turn:
-            cost = usage.group(5)
             lane.steps[-1].usage = Usage(
                 number(usage.group(1)), number(usage.group(3)), number(usage.group(2)), number(usage.group(4)), None,
-                float(cost) if cost and cost.count(".") < 2 else None, "tokens sent, as printed (rounded)", "history",
+                _money(usage.group(5)), "tokens sent, as printed (rounded)", "history",
             )  # fmt: skip
             lane.touch(lane.steps[-1])
             self._turn = False

@@ -24,13 +24,14 @@ from agentmem.formats.shared.vscode_tasks import (
     everywhere,
     history_of,
     places_of,
+    request_of,
     request_span,
     tasks_of,
     texts_of,
+    usage_of_request,
 )
 from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.usage import ANTHROPIC
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, RunInfo, Usage, Where
 from agentmem.tape import Piece
@@ -39,6 +40,9 @@ _HEAD = 65536
 _CHANGES = "context_history.json"
 _CHANGES_BYTES = 64 * 1024 * 1024
 _EXTENSIONS = ("saoudrizwan.claude-dev",)
+_WHOLE = ("openai", "litellm", "xai")
+"""Providers of whom it passes on the service's own count, in which what was cached is counted (their files below
+`src/core/api/providers`). A tuple: what is looked for in it may be of any type."""
 
 
 class Request(msgspec.Struct):
@@ -75,7 +79,15 @@ class ClassicReader(WholeReader):
         self._sides = Beside()
         self._tasks = TaskFeed(self.draft, self.draft.main)
         self._requests: list[Request] = []
+        self._placed: dict[int, int] = {}
+        """Message -> ordinal of the last request that was made when it was the newest."""
+        self._answered = -1
+        """Ordinal of the request that was answered last."""
         self._ranges: dict[int, tuple[int, int]] = {}
+        self._places: list[int] = []
+        """The messages after which a range was told, in order."""
+        self._due = 0
+        """So many of them have come."""
         self._plans: dict[int, str] = {}
         self._changes: list[Change] = []
         self._changes_size = 0
@@ -98,6 +110,7 @@ class ClassicReader(WholeReader):
         except (NotYet, Unreadable) as error:
             if path.exists():
                 self.draft.problem(UI, str(error).partition(": ")[2])
+        self._places = sorted(self._ranges)
         path = path.with_name(_CHANGES)
         if self._sides.look(path):
             try:
@@ -114,10 +127,15 @@ class ClassicReader(WholeReader):
         hidden = value.get("conversationHistoryDeletedRange")
         if place is not None and isinstance(hidden, list) and len(hidden) == 2 and all(type(n) is int for n in hidden):
             self._ranges[place] = hidden[0], hidden[1]
-        model = mapping(value.get("modelInfo")).get("modelId")
+        info = mapping(value.get("modelInfo"))
+        model = info.get("modelId")
         self._model = model if isinstance(model, str) else self._model
         if said == "api_req_started":
-            self._requests.append(Request(at, place, usage_of_request(text)))
+            if place is not None:
+                self._placed[place] = len(self._requests)
+            told = request_of(text)
+            usage = None if told is None else usage_of_request(told, whole=info.get("providerId") in _WHOLE)
+            self._requests.append(Request(at, place, usage))
             self._ended = False
         elif said == "task_progress" and isinstance(text, str) and place is not None:
             self._plans[place] = text
@@ -149,25 +167,26 @@ class ClassicReader(WholeReader):
             feed.plan(self._plans[index])
 
     def _request(self, index: int) -> Request | None:
-        """The request that message `index` answers: made when the list ended one or two messages before it."""
-        found = None
-        for request in self._requests:
-            if request.index is not None and index - 3 <= request.index <= index - 1:
-                found = request
-        if found is None and all(request.index is None for request in self._requests):
+        """The request that message `index` answers: made when the list ended up to three messages before it, and
+        answered by none before."""
+        if not self._placed:
             done = len(self._tasks.lane.steps)
-            found = self._requests[done] if done < len(self._requests) else None
-        return found
+            return self._requests[done] if done < len(self._requests) else None
+        near = [self._placed[place] for place in range(index - 3, index) if place in self._placed]
+        found = max((ordinal for ordinal in near if ordinal > self._answered), default=None)
+        self._answered = self._answered if found is None else found
+        return None if found is None else self._requests[found]
 
     def _trim(self, index: int) -> None:
         """The range that was hidden when message `index` was asked for."""
-        known = [place for place in self._ranges if place <= index - 1]
-        hidden = self._ranges[max(known)] if known else None
+        while self._due < len(self._places) and self._places[self._due] < index:
+            self._due += 1
+        hidden = self._ranges[self._places[self._due - 1]] if self._due else None
         if hidden is None or hidden == self._in_force:
             return
-        feed, (first, last) = self._tasks, hidden
-        gone = {i for i in range(max(0, first), min(last + 1, len(feed.pieces))) if feed.pieces[i]}
-        before = self._in_force
+        feed, (first, last), before = self._tasks, hidden, self._in_force
+        start = max(0, first) if before is None or first < before[0] else max(0, first, before[1] + 1)
+        gone = {i for i in range(start, min(last + 1, len(feed.pieces))) if feed.pieces[i]}
         self._in_force = hidden
         if before is not None and last < before[1]:
             return  # Rewound: what was hidden came back, which a list of messages alone cannot tell.
@@ -226,27 +245,6 @@ def _pairs(value: object) -> Iterator[tuple[int, Any]]:
     for entry in value if isinstance(value, list) else ():
         if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], int):
             yield entry[0], entry[1]
-
-
-def usage_of_request(text: object) -> Usage | None:
-    """Usage of one request, from the JSON in the text of `api_req_started`. What was cached is not in `tokensIn`."""
-    if not isinstance(text, str):
-        return None
-    try:
-        told = mapping(decode(text.encode("utf-8", "surrogatepass")))
-    except ValueError:
-        return None
-    given, read, wrote = (_integer(told.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
-    if given is None:
-        return None
-    cost = told.get("cost")
-    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    prompt = given + (read or 0) + (wrote or 0)
-    return Usage(prompt, read, wrote, _integer(told.get("tokensOut")), None, money, ANTHROPIC, "api_req_started")
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 # -- finding ------------------------------------------------------------------------------------------------------

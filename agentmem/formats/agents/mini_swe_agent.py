@@ -29,7 +29,7 @@ from agentmem.formats.shared.rewriting import (
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.usage import usage_of
+from agentmem.formats.usage import amount, usage_of
 from agentmem.formats.versions import Item
 from agentmem.model import Kind, Outcome, RunInfo
 from agentmem.pattern import pattern
@@ -379,7 +379,7 @@ def peek(path: Path) -> RunInfo:
             break
     return RunInfo(
         ident, str(path), MiniReader.NAME, at, "ended" if isinstance(status, str) and status else "unknown",
-        calls if isinstance(calls, int) else None, goal, "mini-swe-agent", model if isinstance(model, str) else None,
+        amount(calls), goal, "mini-swe-agent", model if isinstance(model, str) else None,
     )  # fmt: skip
 
 

@@ -21,13 +21,15 @@ from agentmem.formats.shared.vscode_tasks import (
     everywhere,
     history_of,
     places_of,
+    request_of,
     request_span,
     tasks_of,
     texts_of,
+    usage_of_request,
 )
 from agentmem.formats.shared.whole import BARE, Reading, parse
 from agentmem.formats.source import NotYet, Unreadable, read_at
-from agentmem.formats.usage import ANTHROPIC
+from agentmem.formats.usage import amount
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, RunInfo, Usage
 from agentmem.pattern import pattern
@@ -35,6 +37,9 @@ from agentmem.pattern import pattern
 _HEAD = 65536
 _MARKS = pattern(rb'"(?:condenseParent|condenseId|isSummary|truncationParent|truncationId|isTruncationMarker)"\s*:')
 _EXTENSIONS = ("rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+_WHOLE_SINCE = 1_761_955_200.0
+"""1 November 2025, when Roo 3.29.5 came out (Roo-Code pull request 8954): since then `tokensIn` counts what was cached
+too; before, for Anthropic's protocol, it did not. The record names no version."""
 
 
 Event = tuple[float, int | None, int | None]
@@ -63,7 +68,6 @@ class RooReader(WholeReader):
         self._summarised = False
         self._calls: set[str] = set()
         """Ids of the calls made since the newest summary."""
-        self._ui_goal: str | None = None
         self._ended: str | None = None
         self.draft.agent = "roo"
 
@@ -99,14 +103,16 @@ class RooReader(WholeReader):
         if at is None:
             return
         if said == "api_req_started":
-            usage = usage_of_request(value.get("text"))
+            request = request_of(value.get("text"))
+            whole = request is not None and (at >= _WHOLE_SINCE or request.get("apiProtocol") == "openai")
+            usage = None if request is None else usage_of_request(request, whole=whole)
             if usage is not None:
                 self._requests.append((at, usage))
         elif said in ("condense_context", "sliding_window_truncation"):
             told = mapping(value.get("contextCondense") or value.get("contextTruncation"))
             ident = told.get("condenseId") or told.get("truncationId")
             if isinstance(ident, str):
-                sizes = (_integer(told.get("prevContextTokens")), _integer(told.get("newContextTokens")))
+                sizes = (amount(told.get("prevContextTokens")), amount(told.get("newContextTokens")))
                 self._events[ident] = (at, *sizes)
         elif said == "completion_result":
             self._ended = "completed"
@@ -219,28 +225,6 @@ class RooReader(WholeReader):
 
     def extract(self, raw: bytes, part: int) -> str | None:
         return extract_part(raw, part)
-
-
-def usage_of_request(text: object) -> Usage | None:
-    """Usage of one request, from the JSON in the text of `api_req_started`."""
-    if not isinstance(text, str):
-        return None
-    try:
-        told = mapping(decode(text.encode("utf-8", "surrogatepass")))
-    except ValueError:
-        return None
-    given, read, wrote = (_integer(told.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
-    if given is None:
-        return None
-    cost = told.get("cost")
-    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    outside = told.get("apiProtocol") != "openai"
-    prompt = given + (read or 0) + (wrote or 0) if outside else given
-    return Usage(prompt, read, wrote, _integer(told.get("tokensOut")), None, money, ANTHROPIC, "api_req_started")
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 # -- finding ------------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ ENDED = frozenset({
 def prefix_pieces(body: Mapping[str, Any], where: Where | None) -> list[Piece]:
     """System prompt and tool schemas that are given beside the messages."""
     pieces: list[Piece] = []
+    if not body:
+        return pieces
     for name in ("system", "instructions"):
         value = body.get(name)
         if isinstance(value, str) and value:
@@ -39,6 +41,8 @@ def prefix_pieces(body: Mapping[str, Any], where: Where | None) -> list[Piece]:
 
 def state_fields(body: Mapping[str, Any], count: TokenCounter) -> tuple[Field, ...]:
     """Fields of the state that a checkpoint holds; its goal and notes too, if they stand beside the state."""
+    if not body:
+        return ()
     state: dict[str, Any] = {}
     for key in GOAL_KEYS:
         if isinstance(body.get(key), str) and body[key]:

@@ -23,7 +23,7 @@ from agentmem.formats.plain.envelope import (
 from agentmem.formats.plain.numbering import Numbering
 from agentmem.formats.plain.restart import Before, begins_anew
 from agentmem.formats.plain.trims import Trims
-from agentmem.formats.usage import usage_of
+from agentmem.formats.usage import amount, usage_of
 from agentmem.formats.versions import Item, MessageList
 from agentmem.model import Field, Where
 from agentmem.tape import Piece
@@ -178,8 +178,8 @@ class Feed:
         draft.changed_at = at
         if isinstance(rest.get("model"), str):
             draft.model = rest["model"]
-        window = integer(rest.get("window", rest.get("context_window", rest.get("max_tokens"))))
-        if window is not None and window > 0 and "max_tokens" not in rest:
+        window = amount(integer(rest.get("window", rest.get("context_window", rest.get("max_tokens")))))
+        if window and "max_tokens" not in rest:
             draft.window, draft.window_source = window, "declared"
         status = rest.get("status")
         draft.finished = isinstance(status, str) and status.lower() in ENDED
@@ -194,10 +194,7 @@ class Feed:
         """Which prompts of the steps so far are known, now that this version was seen."""
         if not self._versions:
             self._trims.first(new, bool(new) and _begins_inside(fresh), len(fresh))
-        elif self._trims.version(
-            new, cut=self._list.first_change, late=self._list.late, joined=self._list.joined, left=self._list.old, sent=self._sent,
-            saved=stands + len(fresh),
-        ):  # fmt: skip
+        elif self._trims.version(new, self._list, self._sent, stands + len(fresh)):
             self._finder.follow(self.draft.main.tape)
 
     def _on_step(self, step: StepDraft, place: int, fields: tuple[Field, ...]) -> None:

@@ -22,6 +22,7 @@ from agentmem.formats.source import AppendFile, Record, Unreadable, given_slice,
 from agentmem.formats.stores.begun import begun, last_at, same
 from agentmem.formats.stores.lines import OwnLines
 from agentmem.formats.stores.place import Place, extract, line_of
+from agentmem.formats.usage import amount
 from agentmem.model import RunInfo, Where
 from agentmem.tokens import counter
 
@@ -109,7 +110,7 @@ class OwnReader:
             return False
         self._calls_seen, self._calls = now, []
         try:
-            self._calls = list(held(self._paths)[0].values())
+            self._calls = list(held(self._paths).calls.values())
         except CheckpointError as error:
             self.draft.problem("calls", str(error).removeprefix(f"{self._paths.calls}: "))
             return True
@@ -164,7 +165,9 @@ class OwnReader:
     def _add(self, line: Line, record: Record) -> None:
         place = Place(str(self._ledger), record.offset, len(record.data), record.line, f"line {record.line}")
         if self._lines.begins_anew(line):
+            began = *self.draft.began, Where(place.source, place.offset, 0)
             self._fresh(NEW_RUN)
+            self.draft.began, self.draft.earlier = began, len(began)
         self._hole = False
         self._lines.add(line, place)
 
@@ -202,7 +205,7 @@ def peek(path: Path) -> RunInfo:
         ident or names.run_id(base) or base, str(path), "agentmem", _written(path, base),
         "ended" if isinstance(status, str) and status != "live" else "unknown", integer(found.get("step")),
         goal if isinstance(goal, str) else None, None, model if isinstance(model, str) else None,
-        window=integer(found.get("window")),
+        window=amount(integer(found.get("window"))),
     )  # fmt: skip
 
 

@@ -7,8 +7,7 @@ A line is an object with the request under `request` (or `body`, `kwargs`, `inpu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,9 +19,10 @@ from agentmem.formats.messages import Message, split
 from agentmem.formats.plain.envelope import prefix_pieces
 from agentmem.formats.reader import Format
 from agentmem.formats.shared.lines import LineReader
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import Record
 from agentmem.formats.usage import usage_of
-from agentmem.formats.versions import PARTS, Item, MessageList
+from agentmem.formats.versions import PARTS, Listed, MessageList
 from agentmem.model import Provenance, Where
 from agentmem.tape import Piece
 
@@ -69,18 +69,6 @@ def reply_messages(response: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [message] if isinstance(message, Mapping) else []
 
 
-def seconds(value: object) -> float | None:
-    """A time stamp in seconds since the epoch: a number (milliseconds too), or ISO 8601."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) / 1000 if value > 1e11 else float(value)
-    if isinstance(value, str):
-        try:
-            return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    return None
-
-
 class _Call(msgspec.Struct):
     """One line, opened no further than needed: the messages stay bytes."""
 
@@ -88,7 +76,7 @@ class _Call(msgspec.Struct):
     """What stands beside the request and the answer."""
     request: dict[str, Any]
     """Without its messages."""
-    messages: list[bytes]
+    messages: Sequence[bytes | msgspec.Raw]
     response: Mapping[str, Any]
 
 
@@ -105,11 +93,11 @@ def _opened_strictly(data: bytes) -> _Call | None:
     top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     name = next((key for key in REQUEST_KEYS if key in top and _starts(top[key], b"{")), None)
     body = top if name is None else msgspec.json.decode(top[name], type=dict[str, msgspec.Raw])
-    messages: list[bytes] | None = None
+    messages: Sequence[bytes | msgspec.Raw] | None = None
     for key in ("messages", "input"):
         raw = body.get(key)
         if raw is not None and _starts(raw, b"["):
-            messages = [bytes(one) for one in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+            messages = msgspec.json.decode(raw, type=list[msgspec.Raw])
         elif raw is not None and _starts(raw, b'"'):
             messages = [encode({"role": "user", "content": decode(bytes(raw))})]
         if messages is not None:
@@ -169,7 +157,9 @@ class RequestsReader(LineReader):
         except ValueError:
             super()._line(record)
             return
-        if call is None or self.is_again(record, {**call.line, "response": call.response}):
+        last = self._last
+        same = last is not None and record.data == last.data
+        if call is None or (same and self.is_again(record, {**call.line, "response": call.response})):
             super()._line(record)
         else:
             self._learn(record)
@@ -190,13 +180,10 @@ class RequestsReader(LineReader):
         provenance: Provenance | None = None
         if isinstance(chained, str):
             provenance = "partial" if request.get("truncation") == "auto" else "reconstructed"
-            self._along(chained, [decode(data) for data in call.messages], record)
+            self._along(chained, [decode(bytes(data)) for data in call.messages], record)
         else:
             self._list.prefix(self._prefix(request, record))
-            items = [
-                Item(data, self.path, record.offset, len(record.data), record.line, index * PARTS)
-                for index, data in enumerate(call.messages)
-            ]
+            items = Listed(call.messages, self.path, record.offset, len(record.data), record.line)
             self._list.update(items, stays=False)
             self._lane = draft.main
         lane = self._lane

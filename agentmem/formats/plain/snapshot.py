@@ -13,9 +13,8 @@ from typing import Any
 
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode, encode
-from agentmem.formats.plain.envelope import ENDED, GOAL_KEYS, NEW_RUN, integer
+from agentmem.formats.plain.envelope import ENDED, GOAL_KEYS, NEW_RUN
 from agentmem.formats.plain.feed import Feed, nothing_in
-from agentmem.formats.plain.numbering import MOST
 from agentmem.formats.plain.parse import LIST_KEYS, SPACE, Parsed, Parser
 from agentmem.formats.reader import Format, Keeper, KeptHere, Options, Version
 from agentmem.formats.shared import whole
@@ -137,6 +136,7 @@ class SnapshotReader:
 
     def _restore(self) -> None:
         items: list[Item] = []
+        self.draft.earlier = self.keeper.earlier(self._path)
         for version in self.keeper.past(self._path):
             # After a version that could not be put together the next one is, from its beginning.
             stands = min(version.stands, len(items))
@@ -163,7 +163,9 @@ class SnapshotReader:
         """Take in a version: the first `stands` messages of the one before, then `fresh`. `anew`: a new run's first."""
         if anew:
             self._new_run_at = time.time()
+            earlier = self.draft.earlier + 1
             self._fresh(NEW_RUN)
+            self.draft.earlier = earlier
             self._restored = True
             if keep:
                 self.keeper.begin(self._path)
@@ -213,20 +215,20 @@ def _is_lines(path: Path, text: bytes) -> bool:
 
 
 def peek(path: Path) -> RunInfo:
-    """What stands beside the messages, where that is in the head or the tail. Raises Unreadable for a file that is no
-    run, where it is short enough to see that."""
+    """What stands beside the messages, where that is in the head or the tail. How many steps can be shown is not known:
+    the file's own number counts those too that are gone from its list. Raises Unreadable for a file that is no run,
+    where it is short enough to see that."""
     head, tail = head_and_tail(path)
     if not tail:
         _refuse(path, head)
     found = members(path, LIST_KEYS)
     ident, status, model = (found.get(name) for name in ("run_id", "status", "model"))
-    step = integer(found.get("step"))
     goal = next((found[key] for key in GOAL_KEYS if isinstance(found.get(key), str)), None)
     return RunInfo(
         ident if isinstance(ident, str) and ident else path.name.removesuffix(".json"), str(path),
         "checkpoint" if "step" in found or "notes" in found or "state" in found else "messages",
         path.stat().st_mtime, "ended" if isinstance(status, str) and status.lower() in ENDED else "unknown",
-        step if step is not None and 0 <= step <= MOST else None, goal, None, model if isinstance(model, str) else None,
+        None, goal, None, model if isinstance(model, str) else None,
     )  # fmt: skip
 
 

@@ -44,14 +44,14 @@ class StepsLogReader(LineReader):
         self._feed = Feed(self.draft, self._stored)
 
     def take(self, value: dict[str, Any], record: Record) -> str | None:
-        at = next((found for name in _TIMES if (found := seconds(value.get(name))) is not None), None)
-        if is_message(value) and list_key(value) is None:
+        at = next((found for name in _TIMES if name in value and (found := seconds(value[name])) is not None), None)
+        key = list_key(value)
+        if key is None and is_message(value):
             item = Item(record.data, self.path, record.offset, len(record.data), record.line)
             self._feed.version({}, [item], at, len(self._feed.keys))
             return None
         if not is_version(value):
             return "an object without messages"
-        key = list_key(value)
         rest = {name: held for name, held in value.items() if name != key}
         items = [
             Item(encode(message), self.path, record.offset, len(record.data), record.line, index * PARTS)
@@ -61,7 +61,9 @@ class StepsLogReader(LineReader):
             self.draft.problem(f"line {record.line}", why)
             return "a list without a message"
         if self._feed.restarts(rest, items, 0):
+            began = *self.draft.began, Where(self.path, record.offset, 0)
             self._restart(NEW_RUN)
+            self.draft.began, self.draft.earlier = began, len(began)
         self._feed.version(rest, items, at, 0)
         return None
 

@@ -9,7 +9,8 @@ every step adds the same number of messages. Where steps add different numbers, 
 - only what stands before the answer: cut right before the call, or right behind the answer and before the results.
   These write the same, so it is not known; nor is it where nothing stays the same (a limit in tokens, a summary).
 
-A prompt of no message was sent by nobody: a list in which the answer stands first was cut behind it.
+A prompt of no message was sent by nobody: a list in which the answer stands first was cut behind it. A list of which
+nothing stands but what was rendered from the state was written for its call: that is what the call saw.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Literal
 
 from agentmem.formats.draft import LaneDraft, StepDraft
 from agentmem.formats.plain.numbering import Numbering
+from agentmem.formats.versions import MessageList
 
 When = Literal["before", "after", "unknown"]
 _CUTS = 3
@@ -53,34 +55,38 @@ class Trims:
         """
         self._uncut = (0, saved)
         if new and (begins_late or new[0].gap > 0):
-            self._doubt(new, seen=False)
+            self._doubt(new, seen=False, bare=not _holds_messages(new[-1]))
             self._counted = [] if begins_late else list(new)
 
-    def version(
-        self, new: Sequence[StepDraft], *, cut: bool, late: bool, joined: bool, left: int, sent: int | None, saved: int
-    ) -> bool:  # fmt: skip
-        """A later version with these new steps. `cut`: what stood before was changed; `late`: that was taken for done
-        behind the answer; `joined`: the last message of the version before still stands; `left`: so many messages stand
-        before the new ones, `sent`: before the first new answer, `saved`: in all. True if prompts of earlier steps are
-        others now."""
+    def version(self, new: Sequence[StepDraft], messages: MessageList, sent: int | None, saved: int) -> bool:
+        """A later version with these new steps, that `messages` has taken in. `sent`: so many messages stand before the
+        first new answer, `saved`: in all. True if prompts of earlier steps are others now."""
         self._uncount()
-        seen = not (new and new[0].gap)
-        if late and len(new) == 1:
+        cut, seen = messages.first_change, not (new and new[0].gap)
+        if len(new) > 1 or not seen or (new and self._rendered(new[0], messages)):
+            if cut and (len(new) > 1 or not seen):
+                self._doubt(new, seen=False)
+            return False
+        bare = bool(new) and not _holds_messages(new[0]) and (sent or 0) <= messages.same
+        if messages.late and new:
             self._doubted.append((new[0], True))
         elif cut and new:
-            self._doubt(new, seen=seen and joined and len(new) == 1)
-        if not seen or len(new) > 1:
-            return False
+            self._doubt(new, seen=messages.joined, bare=bare)
         if not cut:
-            self._uncut = max(self._uncut[0], left if new else 0), max(self._uncut[1], saved)
+            self._uncut = max(self._uncut[0], messages.old if new else 0), max(self._uncut[1], saved)
         else:
             self._saved.add(saved)
             if sent is not None:
-                self._left.add(left)
+                self._left.add(messages.old)
                 self._sent.add(sent)
                 self._cuts += 1
-                self._bare = self._bare or not _holds_messages(new[0])
+                self._bare = self._bare or bare
         return self._settle()
+
+    def _rendered(self, step: StepDraft, messages: MessageList) -> bool:
+        """Whether nothing stands of the list before, and fields of the state do."""
+        tape = self._lane.tape
+        return not messages.joined and any(tape.field_of(ident) is not None for ident in tape.came(step.n))
 
     def _told(self) -> When:
         if self._spoilt:
@@ -107,24 +113,20 @@ class Trims:
         later = [step for step, seen in self._doubted if seen]
         for step, seen in self._doubted:
             step.unsure = "cut" if told == "unknown" else None if seen or told == "before" else "unseen"
-            if step.unsure == "cut" and not _holds_messages(step):
-                step.unsure = "unseen"
             self._lane.touch(step)
         if told != "after" or was == "after" or not later:
             return False
         self._lane.cut_later(later)
         return True
 
-    def _doubt(self, new: Sequence[StepDraft], *, seen: bool) -> None:
-        """Of several calls in one version only the list of the last was saved. `seen`: the version before the only one
-        is known."""
+    def _doubt(self, new: Sequence[StepDraft], *, seen: bool, bare: bool = False) -> None:
+        """Of several calls in one version only the list of the last was saved. `seen`: all that came in since the
+        version before is known; `bare`: nothing stands before the answer."""
         for step in new[:-1]:
             step.unsure = "unseen"
         last = new[-1]
-        if self.when != "before" or not seen:
-            last.unsure = "unseen" if self.when == "after" or not _holds_messages(last) else "cut"
-        if self.when == "before" and last.unsure == "cut":
-            last.unsure = None
+        if self.when != "before":
+            last.unsure = "unseen" if self.when == "after" or bare else "cut"
         self._doubted.append((last, seen))
 
     def _uncount(self) -> None:

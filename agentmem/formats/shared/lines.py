@@ -27,6 +27,7 @@ _TRIES = 64
 _GLUED_LIMIT = 16_000_000
 _SPACE = b"\0 \t\r\n"
 _BEGINNING = pattern(rb'\{\s*"[^"\\]+"')
+_DECODER = json.JSONDecoder(strict=False)
 _NAMES = ("id", "uuid", "timestamp", "ts", "at", "time", "created_at")
 
 
@@ -65,8 +66,9 @@ def values(record: Record, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Rec
 def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> Iterator[tuple[Any, Record] | str]:
     position = tries = 0
     found: list[tuple[Any, Record]] = []
+    text = body.decode("latin-1")  # a character a byte: places in it are places in the line
     while position < len(body) and tries < _TRIES:
-        end = _end_of_value(body, position)
+        end = _end_of_value(text, position)
         if end is not None:
             try:
                 value = decode(body[position:end])
@@ -74,7 +76,9 @@ def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> I
                 end = None
             else:
                 found.append((value, Record(body[position:end], whole.offset + position, whole.line)))
-                position = end + len(body[end:]) - len(body[end:].lstrip(_SPACE))
+                while end < len(body) and body[end] in _SPACE:
+                    end += 1
+                position = end
                 continue
         tries += 1
         places = [place for start in starts if (place := body.find(start, position + 1)) > 0]
@@ -90,11 +94,10 @@ def _parts(body: bytes, whole: Record, why: str, starts: tuple[bytes, ...]) -> I
     yield from found
 
 
-def _end_of_value(body: bytes, position: int) -> int | None:
+def _end_of_value(text: str, position: int) -> int | None:
     """End of the JSON value that begins at `position`; None if there is no whole one."""
-    text = body[position:].decode("latin-1")
     try:
-        return position + json.JSONDecoder(strict=False).raw_decode(text)[1]
+        return _DECODER.raw_decode(text, position)[1]
     except (ValueError, RecursionError):
         return None
 
@@ -170,6 +173,8 @@ class LineReader:
         """Read what is new. Raises Unreadable while there is nothing to show."""
         change = self._file.change()
         if change == "same":
+            if not self._understood:
+                self._sum_up()  # it still raises: there is nothing to show
             return self._tail.settle(self.draft, self._file)
         if change == "gone":
             if not self._understood:
@@ -187,6 +192,13 @@ class LineReader:
         self.draft.changed_at = self._file.changed_at
         self._sum_up()
         self._tail.settle(self.draft, self._file)
+        return True
+
+    def read_again(self, notice: str) -> bool:
+        """Read the file and those beside it once more, from the start: one of them was replaced. Returns True."""
+        self._file.rewind()
+        self._restart(notice)
+        self.refresh()
         return True
 
     def _learn(self, record: Record) -> None:

@@ -130,7 +130,8 @@ class WholeReader:
         known = len(self._keys)
         if self._cut and reading.cut and len(keys) < known:
             return
-        if self._started and (keys[:known] != self._keys or self._cut or self._stale()):
+        # What stands before the records may come with the first of them: until then the start is made anew.
+        if self._started and (known == 0 or keys[:known] != self._keys or self._cut or self._stale()):
             rewritten = not self._cut and known > 0 and keys[: known - 1] != self._keys[:-1]
             self._begin("history rewritten, read again" if rewritten else None)
             self._before(reading)

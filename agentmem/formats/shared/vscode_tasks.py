@@ -15,7 +15,8 @@ from agentmem.formats.loose import decode
 from agentmem.formats.messages import arguments_text
 from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.source import Unreadable, read_at
-from agentmem.model import Field, TokenCounter
+from agentmem.formats.usage import ANTHROPIC, OPENAI, amount, money_of
+from agentmem.model import Field, TokenCounter, Usage
 from agentmem.pattern import pattern
 
 HISTORY = "api_conversation_history.json"
@@ -65,6 +66,26 @@ def request_span(text: str) -> tuple[int, int] | None:
         return match.span(2)
     stripped = text.lstrip()
     return None if stripped.startswith((ENVIRONMENT, "[", "<")) or not stripped else (0, len(text))
+
+
+def request_of(text: object) -> Mapping[str, Any] | None:
+    """What the text of `api_req_started` says, which is JSON; None if it is none."""
+    try:
+        told = decode(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return told if isinstance(told, Mapping) else None
+
+
+def usage_of_request(told: Mapping[str, Any], *, whole: bool) -> Usage | None:
+    """Usage of one request. `whole`: `tokensIn` counts what was cached too, which a smaller count never does."""
+    given, read, wrote = (amount(told.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
+    if given is None:
+        return None
+    cached = (read or 0) + (wrote or 0)
+    prompt, rule = (given, OPENAI) if whole and given >= cached else (given + cached, ANTHROPIC)
+    output, cost = amount(told.get("tokensOut")), money_of(told.get("cost"))
+    return Usage(prompt, read, wrote, output, None, cost, rule, "api_req_started")
 
 
 def checklist(text: str, count: TokenCounter) -> tuple[Field, ...]:

@@ -6,14 +6,16 @@ found again by its bytes' place in the file.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from agentmem.formats.loose import decode
-from agentmem.formats.source import Change, NotYet, SnapshotFile, Unreadable
+from agentmem.formats.source import Change, NotYet, SnapshotFile, Unreadable, open_plain
 from agentmem.formats.versions import Item
 from agentmem.pattern import pattern
 
@@ -85,6 +87,18 @@ class WholeFile:
         if reading.cut and not salvage:
             raise NotYet(f"{self.path}: being written")
         return reading
+
+
+def read_small(path: str | Path, most: int) -> bytes:
+    """A file that is small by its nature, whole. Raises Unreadable, also for more than `most` bytes."""
+    descriptor = open_plain(path)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > most:
+            raise Unreadable(f"{path}: {size:,} bytes, more than such a file may have")
+        return os.pread(descriptor, size, 0)
+    finally:
+        os.close(descriptor)
 
 
 def parse(data: bytes, path: str, lists: Iterable[str]) -> Reading:

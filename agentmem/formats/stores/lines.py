@@ -19,10 +19,11 @@ from agentmem.formats.fields import Finder, field_kind, flatten
 from agentmem.formats.messages import Message, arguments_text, call_text, split
 from agentmem.formats.outcome import judge
 from agentmem.formats.plain.envelope import apply_goal, prefix_pieces, unknown_parts
+from agentmem.formats.said import Region, content_keys
 from agentmem.formats.stores.place import PREFIX, PROMPT, Place, extract
 from agentmem.formats.stores.texts import HeldTexts
-from agentmem.formats.usage import usage_of
-from agentmem.formats.versions import PARTS, Item, MessageList, Region, content_keys
+from agentmem.formats.usage import amount, usage_of
+from agentmem.formats.versions import PARTS, Item, MessageList
 from agentmem.model import Cause, Field, Gap, Where
 from agentmem.tape import Piece
 
@@ -372,7 +373,7 @@ def _declared(drops: list[Any] | None) -> list[Declared]:
                 Declared(
                     str(drop.get("name") or text or "?"), cause if cause in _CAUSES else "removed",
                     what if what in ("segment", "field", "plan") else "field", None,
-                    text if isinstance(text, str) else None, tokens if isinstance(tokens, int) else None,
+                    text if isinstance(text, str) else None, amount(tokens),
                     record=str(drop.get("record") or "declared with save"),
                 )
             )  # fmt: skip

@@ -106,13 +106,13 @@ class PostgresRuns:
             "where run_id = %s and seq > %s order by seq limit %s",
             [run, seq, count],
         )
-        return [Saved(seq, step, at, line.encode()) for seq, step, at, line in rows]
+        return [Saved(seq, (step, at), at, line.encode()) for seq, step, at, line in rows]
 
     def newest(self, run: str) -> tuple[int, int] | None:
         ((seq, count),) = self._rows("select max(seq), count(*) from {t}steps where run_id = %s", [run])
         return None if seq is None else (seq, count)
 
-    def head(self, run: str, seq: int) -> tuple[int, float] | None:
+    def head(self, run: str, seq: int) -> tuple[object, object] | None:
         rows = self._rows(
             "select step, extract(epoch from at)::float8 from {t}steps where run_id = %s and seq = %s", [run, seq]
         )

@@ -32,9 +32,10 @@ class Saved(msgspec.Struct, frozen=True):
     """A row: one save."""
 
     seq: int
-    step: int
-    at: float
-    """Seconds since the epoch."""
+    head: tuple[object, object]
+    """Its step and its time as they stand there: other ones tell of another save under the same number."""
+    at: float | None
+    """Seconds since the epoch; None if it says no time."""
     line: bytes
 
 
@@ -57,8 +58,8 @@ class RunStore(Protocol):
     def newest(self, run: str) -> tuple[int, int] | None:
         """(number of the newest save, how many saves there are); None if there is no such run."""
 
-    def head(self, run: str, seq: int) -> tuple[int, float] | None:
-        """(step, at) of a save; None if it is not there."""
+    def head(self, run: str, seq: int) -> tuple[object, object] | None:
+        """`Saved.head` of a save; None if it is not there."""
 
     def line(self, run: str, seq: int) -> bytes | None:
         """The line of a save; None if it is not there."""
@@ -89,7 +90,7 @@ class StoreReader:
 
     def _fresh(self, notice: str | None) -> None:
         self._seq = 0
-        self._head: tuple[int, float] | None = None
+        self._head: tuple[object, object] | None = None
         self._anew(notice)
 
     def _anew(self, notice: str | None) -> None:
@@ -188,8 +189,8 @@ class StoreReader:
         return True
 
     def _take(self, saved: Saved) -> None:
-        self._seq, self._head = saved.seq, (saved.step, saved.at)
-        self.draft.changed_at = saved.at
+        self._seq, self._head = saved.seq, saved.head
+        self.draft.changed_at = saved.at if saved.at is not None else self.draft.changed_at
         shown = f"save {saved.seq}"
         try:
             line = decode(saved.line)
@@ -204,8 +205,10 @@ class StoreReader:
         self._lines.add(line, Place(self._store.source, saved.seq, len(saved.line), saved.seq, shown))
 
 
-def status_of(status: str, at: float) -> RunStatus:
+def status_of(status: str, at: float | None) -> RunStatus:
     """What the list says of a run: a live one that was not saved for a while is stale."""
     if status != "live":
         return "ended"
+    if at is None:
+        return "unknown"
     return "live" if time.time() - at < LIVE_SECONDS else "stale"

@@ -44,26 +44,29 @@ class SqliteRuns:
 
     def after(self, run: str, seq: int, count: int) -> list[Saved]:
         rows = self._rows(
-            "select seq, step, at, cast(line as blob) from steps where run_id = ? and seq > ? order by seq limit ?",
+            "select seq, step, at, cast(line as blob) from steps where run_id = ? and seq > ? and "
+            "typeof(seq) = 'integer' order by seq limit ?",
             (run, seq, count),
         )
-        return [Saved(int(seq), int(step), _seconds(at), bytes(line)) for seq, step, at, line in rows]
+        return [Saved(seq, (step, at), _seconds(at), bytes(line or b"")) for seq, step, at, line in rows]
 
     def newest(self, run: str) -> tuple[int, int] | None:
-        ((seq, count),) = self._rows("select max(seq), count(*) from steps where run_id = ?", (run,))
-        return None if seq is None else (int(seq), int(count))
+        ((seq, count),) = self._rows(
+            "select max(seq), count(*) from steps where run_id = ? and typeof(seq) = 'integer'", (run,)
+        )
+        return None if seq is None else (seq, count)
 
-    def head(self, run: str, seq: int) -> tuple[int, float] | None:
+    def head(self, run: str, seq: int) -> tuple[object, object] | None:
         rows = self._rows("select step, at from steps where run_id = ? and seq = ?", (run, seq))
-        return (int(rows[0][0]), _seconds(rows[0][1])) if rows else None
+        return (rows[0][0], rows[0][1]) if rows else None
 
     def line(self, run: str, seq: int) -> bytes | None:
         rows = self._rows("select cast(line as blob) from steps where run_id = ? and seq = ?", (run, seq))
-        return bytes(rows[0][0]) if rows else None
+        return bytes(rows[0][0] or b"") if rows else None
 
     def calls(self, run: str) -> list[Call]:
         rows = self._rows("select cast(record as blob) from calls where run_id = ? order by id", (run,))
-        return decoded((bytes(row[0]) for row in rows), self.shown)
+        return decoded((bytes(row[0] or b"") for row in rows), self.shown)
 
     def first(self) -> str | None:
         rows = self._rows("select run_id from runs order by at desc limit 1")
@@ -73,17 +76,18 @@ class SqliteRuns:
         """A row a run, the newest save first."""
         rows = self._rows("select run_id, step, at, status, goal from runs order by at desc, run_id")
         return [
-            RunInfo(str(run), self.shown, "agentmem", at := _seconds(moment), status_of(str(status), at), int(step),
-                    None if goal is None else str(goal))
+            RunInfo(str(run), self.shown, "agentmem", at := _seconds(moment), status_of(str(status), at),
+                    step if isinstance(step, int) else None, None if goal is None else str(goal))
             for run, step, moment, status, goal in rows
         ]  # fmt: skip
 
 
-def _seconds(moment: Any) -> float:
+def _seconds(moment: object) -> float | None:
+    """Seconds since the epoch; None for what is no time: the database checks no types."""
     try:
         return datetime.fromisoformat(str(moment)).timestamp()
-    except ValueError:
-        raise Unreadable(f"a time that is none: {str(moment)[:40]!r}") from None
+    except (ValueError, OverflowError):
+        return None
 
 
 def checked(path: Path) -> None:

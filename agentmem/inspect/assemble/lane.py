@@ -49,6 +49,8 @@ class Setting(msgspec.Struct, frozen=True):
     synthetic: bool
     fixed_unknown: bool = False
     """System prompt or tool schemas are not in the file: no tokens of them means unknown, not zero."""
+    hidden: bool = False
+    """A part of the prompt that may say the goal is not in the file (`Run.hidden`)."""
 
     def shown(self, tokens: Tokens) -> Tokens:
         """The tokens of a prompt, unknown where they are."""
@@ -323,6 +325,7 @@ class LaneAssembly:
         return status(
             walk, index + 1, length, fields, declared=setting.declared and not own, unknown=setting.unknown and not own,
             synthetic=setting.synthetic, window=setting.window, expected=self._lane.kind == "branch",
+            hidden=setting.hidden,
         )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from agentmem.inspect.assemble.window_table import window_of
 from agentmem.inspect.compare.row import Spared
 from agentmem.inspect.telling.pulse import GONE, UNREADABLE, standing
 from agentmem.inspect.texts import Texts
-from agentmem.model import Begun, Cycle, Gap, Lane, Run, RunStatus, Waiting, WindowSource
+from agentmem.model import Begun, Cycle, Gap, Lane, Run, RunStatus, Waiting, WindowSource, hides_text
 from agentmem.tape import Tape
 
 PENDING_SECONDS = 600.0
@@ -53,7 +53,7 @@ class Assembler:
         window, source = self._window()
         setting = Setting(
             draft.goal, draft.goal_declared, draft.goal_unknown, window, draft.provenance, draft.synthetic,
-            any(part in draft.unknown for part in FIXED_PARTS),
+            any(part in draft.unknown for part in FIXED_PARTS), hides_text(draft.unknown),
         )  # fmt: skip
         lanes: list[Lane] = []
         cycles: list[Cycle] = []
@@ -75,8 +75,11 @@ class Assembler:
             source, draft.model, tuple(cycles), tuple(waiting), Survivals(survivals), draft.synthetic, draft.changed_at,
             self._pending(status), draft.notice, draft.results_known, draft.unknown, draft.past_unknown,
         )  # fmt: skip
-        if draft.begun:
-            self._run = replace(self._run, begun=self._begun(self._run))
+        ended_as = draft.ended_as if status == "ended" else None
+        if draft.begun or draft.earlier or ended_as:
+            self._run = replace(
+                self._run, begun=self._begun(self._run), earlier=draft.earlier, ended_as=ended_as
+            )
         return self._run
 
     def spared(self, lane: str, n: int) -> tuple[Spared, ...]:

@@ -188,13 +188,15 @@ def _plain(text: str) -> str:
 
 def status(
     walk: GoalWalk, n: int, length: int, fields: Sequence[Field], *, declared: bool, unknown: bool, synthetic: bool,
-    window: int | None, expected: bool = False,
+    window: int | None, expected: bool = False, hidden: bool = False,
 ) -> tuple[GoalStatus, int | None]:  # fmt: skip
     """(status, tokens after the goal) in prompt `n` of `length` pieces. The first of missing, changed, buried, last,
     present that holds.
 
     `expected`: it stood in the lane that this one began from. A goal that was not declared and has not been said yet is
-    unknown, not missing. Buried: in a prompt rendered from state the goal is not last; in a transcript more than half
+    unknown, not missing. `hidden`: a part of the prompt that may say the goal is not in the file. What is not found in
+    the rest is missing only if that part cannot hold it: a request that stood in the messages and left them; a declared
+    goal may be rendered into it. Buried: in a prompt rendered from state the goal is not last; in a transcript more than half
     of the window stands after it. Without a window the latter cannot be told, and the goal is last or present.
     """
     goal = walk.goal
@@ -205,6 +207,8 @@ def status(
     if place.ident < 0:
         if held is not None and held.segment is not None:
             return "present", None
+        if hidden and declared:
+            return "unknown", None
         return ("missing" if declared or expected or walk.stood(n) else "unknown"), None
     if held is not None and held.value.strip() != goal.strip():
         return "changed", place.after
@@ -212,6 +216,6 @@ def status(
         return "last", 0
     if not synthetic and declared and walk.rendered(place.ident):
         return "buried", place.after
-    if window is not None and not synthetic and place.after > window / 2:
+    if window is not None and not synthetic and 2 * place.after > window:
         return "buried", place.after
     return "present", place.after

@@ -231,9 +231,10 @@ class Watch:
                     self._tie(row, index, Miss(lane, index + 1, number, call.tool, call.error or ""), dirty)
         for call, arguments in zip(calls, given, strict=True):
             for name, value in arguments.items():
-                if (call.tool, spelled(name)) not in self._had:
-                    self._had[(call.tool, spelled(name))] = index
-                    self._given.append((index, (call.tool, spelled(name))))
+                given_as = (call.tool, spelled(name))
+                if given_as not in self._had:
+                    self._had[given_as] = index
+                    self._given.append((index, given_as))
                 if _SHORTEST <= len(value) <= _LONGEST and (call.tool, value) not in self._gave:
                     self._gave[(call.tool, value)] = (index, name)
                     self._given.append((index, (call.tool, value)))

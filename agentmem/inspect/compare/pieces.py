@@ -25,9 +25,10 @@ def compare(passage: Passage) -> Outcome:
     outcome = Outcome()
     covered: set[int] = set()
     declared = list(passage.declared)
+    gone = frozenset(passage.left) if declared else frozenset()
     for item in declared:
         if item.segment is not None:
-            _declared_piece(passage, outcome, item, covered)
+            _declared_piece(passage, outcome, item, covered, gone)
     said = [item for item in declared if item.segment is None]
     used = compare_fields(passage, outcome, said, covered)
     for item in said:
@@ -46,20 +47,21 @@ def compare(passage: Passage) -> Outcome:
     return outcome
 
 
-def _declared_piece(passage: Passage, outcome: Outcome, item: Declared, covered: set[int]) -> None:
-    """A drop that the file declares of a piece by its id."""
+def _declared_piece(
+    passage: Passage, outcome: Outcome, item: Declared, covered: set[int], gone: frozenset[int]
+) -> None:
+    """A drop that the file declares of a piece by its id; `gone` are those that left."""
     ident = item.segment
     if ident is None or ident in covered:
         return
-    never_stood = not passage.tape.born[ident] and ident not in passage.tape.live
-    if ident not in passage.left and not never_stood:
+    never_stood = not passage.tape.born[ident] and not passage.tape.standing[ident]
+    if ident not in gone and not never_stood:
         outcome.spared.append(Spared(item.name, "declared, but its content still stands", ident))
         return
     covered.add(ident)
     row = _said(passage, item, ident)
     if item.others:
-        gone = set(passage.left) - covered
-        row.ids = (ident, *(other for other in item.others if other in gone))
+        row.ids = (ident, *(other for other in item.others if other in gone and other not in covered))
         row.count = len(row.ids)
         counts = [passage.tape.segment(other).tokens for other in row.ids]
         known = [count for count in counts if count is not None]

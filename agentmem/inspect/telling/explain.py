@@ -79,7 +79,7 @@ def explain_header(run: Run, step: Step) -> tuple[str, ...]:
         f"PAUSED +9: you look at an earlier step, 9 newer ones came; End or space goes back to the newest{newer}",
         "ENDED: the run says that it is over; STALE: it does not, and nothing has changed or can change any more",
         "UNREADABLE, GONE: the file cannot be read now, or is gone; what stands here is its last good state",
-        f"goal {_goal_word(step)}: {GOALS[step.goal]}{_after(run, step)}",
+        f"goal {_goal_word(step)}: {_goal(run, step)}{_after(run, step)}",
         _agent(run),
     ]
     size = run.window
@@ -98,6 +98,17 @@ def _goal_word(step: Step) -> str:
     return " ".join(marks.GOALS[step.goal])
 
 
+def _goal(run: Run, step: Step) -> str:
+    if step.goal == "unknown" and run.goal is not None and run.hidden:
+        return f"the goal stands in nothing that is known of this prompt, {not_known(run)}"
+    return GOALS[step.goal]
+
+
+def not_known(run: Run) -> str:
+    """What of the prompts is not in the file, in words."""
+    return f"and not in this file: {', '.join(map(line, run.unknown))}"
+
+
 def _after(run: Run, step: Step) -> str:
     after = step.tokens_after_goal
     if after is None:
@@ -107,7 +118,8 @@ def _after(run: Run, step: Step) -> str:
 
 def _agent(run: Run) -> str:
     if run.status == "ended":
-        return "ended: the run says that it is over"
+        how = "" if run.ended_as is None else f", in its word: {line(run.ended_as[:80])}"
+        return f"ended: the run says that it is over{how}"
     if run.pending is not None and run.pending[0] == "model":
         return "model 14s: every call has its result, so the model is next; the time since the last of them came"
     if run.pending is not None:
@@ -232,7 +244,10 @@ def explain_drop(run: Run, drop: Drop) -> tuple[str, ...]:
 
 def explain_field(run: Run, step: Step, held: Field) -> tuple[str, ...]:
     lines = [f"{line(held.name)}: {_count(held.tokens, 'token')}; {counter_text(run)}"]
-    if held.segment is None:
+    if held.segment is None and run.hidden:
+        where = "neither its line nor its value stands in what is known of the prompt"
+        lines.append(f"held in the state; {where}, {not_known(run)}")
+    elif held.segment is None:
         lines.append("held in the state, not in the prompt: neither its line nor its value stands in a message")
     else:
         lines.append(f"carried by piece {held.segment} of the prompt of step {step.number}")

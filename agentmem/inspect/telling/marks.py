@@ -34,6 +34,9 @@ UNSURE: Mapping[str, str] = {
     "cut": "not known whether what left with this step left before its call or right after it",
 }  # fmt: skip
 """What of a prompt is not known (`Step.unsure`), in words."""
+HELD = "held, not in the prompt"
+HELD_UNSEEN = "held; the prompt is not known whole"
+"""Of a field of the state that does not stand in the prompt, and where a part of that is not in the file."""
 GONE: Mapping[str, str] = {"unseen": "older messages, never seen", "cut": "before the call or after it: unknown"}
 """The same for a row of the prompt that stands for what is gone."""
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})

@@ -170,7 +170,7 @@ def _chain(run: Run, lane: Lane, drop: Drop, miss: Miss | None) -> tuple[Because
     last = _step_numbered(lane, drop.last_step, drop.n)
     if last is None:
         return (*links, Because(lane.id, drop.n, f"{what} last stood at {drop.last_step}, which was not seen"))
-    held = _place(last, drop)
+    held = _place(run, last, drop)
     links.append(Because(lane.id, last.n, f"{what} last stood at {last.number}, {held}", drop.segment))
     born, source = _born(run, lane, last, drop)
     links.append(Because(lane.id, born.n, f"{what} came in at {born.number}{source}", drop.segment))
@@ -192,9 +192,9 @@ def _step_numbered(lane: Lane, number: int, below: int) -> Step | None:
     return next((step for step in reversed(lane.steps[: max(0, below - 1)]) if step.number == number), None)
 
 
-def _place(step: Step, drop: Drop) -> str:
+def _place(run: Run, step: Step, drop: Drop) -> str:
     if drop.segment is None:
-        return "held in the state, not in the prompt"
+        return "held in the state, the prompt not known whole" if run.hidden else "held in the state, not in the prompt"
     ids = list(step.prompt.ids)
     if drop.segment in ids:
         return f"piece {ids.index(drop.segment) + 1} of {len(ids)}"

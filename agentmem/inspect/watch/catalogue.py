@@ -239,6 +239,15 @@ class Catalogue:
         if info is not None:
             self._shown[name] = replace(info, problem=None, **known)
 
+    def counted(self, path: str, steps: int) -> bool:
+        """So many steps are done in a file of one run, by its absolute path. True if its row changed."""
+        file = self._files.get(path)
+        names = () if file is None else file.names or ()
+        if len(names) != 1 or self._shown[names[0]].steps == steps:
+            return False
+        self._shown[names[0]] = replace(self._shown[names[0]], steps=steps)
+        return True
+
     def holds(self, path: str) -> bool:
         """Whether a file is one of the targets', by its absolute path."""
         return path in self._files

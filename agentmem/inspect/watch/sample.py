@@ -53,12 +53,14 @@ class Sampler:
 
     def work(
         self, holds: Callable[[str], bool], opened: Callable[[str], Opened | None], shown: str | None, seconds: float
-    ) -> None:  # fmt: skip
+    ) -> dict[str, int]:  # fmt: skip
         """Read what waits, for about so long. `holds`: whether a target holds a path; `opened`: the run that was opened
-        from it; `shown`: the path that is read by itself."""
+        from it; `shown`: the path that is read by itself. Returns how many steps were done in each file that was read,
+        as opening it would tell."""
         began = time.monotonic()
+        counted: dict[str, int] = {}
         if began < self._due:
-            return
+            return counted
         late = []
         while self._waiting and time.monotonic() - began < seconds:
             path, since = self._waiting.popitem(last=False)
@@ -66,14 +68,15 @@ class Sampler:
                 continue
             if not holds(path):
                 late += [(path, since)] * (began - since < FORGET_SECONDS)
-            elif not self._read(path, opened(path)):
+            elif not self._read(path, opened(path), counted):
                 late.append((path, since))
         cost = time.monotonic() - began
         self._due = began + cost + max(SHARE * cost, AGAIN_SECONDS if late and not self._waiting else 0.0)
         for path, since in late:
             self._waiting.setdefault(path, since)
+        return counted
 
-    def _read(self, path: str, opened: Opened | None) -> bool:
+    def _read(self, path: str, opened: Opened | None, counted: dict[str, int]) -> bool:
         """False: it is to be looked at again soon."""
         try:
             if opened is not None:
@@ -91,6 +94,7 @@ class Sampler:
             return False
         except (Unreadable, OSError):
             return True  # said when it is opened
+        counted[path] = sum(len(lane.steps) for lane in reader.draft.lanes.values())
         return not (reader.draft.notice or "").startswith(BEING_WRITTEN)
 
     def _open(self, path: str) -> Reader | None:

@@ -103,3 +103,12 @@ def test_the_history_of_a_folder_is_the_nearest_above_it(tmp_path: Path) -> None
 )
 def test_rounded_figures_are_read(text: str, value: int | None) -> None:
     assert number(text) == value
+
+
+def test_figures_that_are_none_stop_nothing(tmp_path: Path) -> None:
+    path = tmp_path / ".aider.chat.history.md"
+    many = "9" * 400
+    told = [f"Tokens: {many}k sent, 1 received. Cost: $. message", "Tokens: 4.1k sent. Cost: $0.01 message."]
+    path.write_text("".join(f"#### ask\n\nyes\n\n> {one}\n\n" for one in told))
+    usage = [step.usage for step in read(path).draft.main.steps]
+    assert [(one.prompt, one.cost) for one in usage if one] == [(None, None), (4100, 0.01)]

@@ -189,3 +189,20 @@ def test_an_exception_that_ended_a_trial_is_said(tmp_path: Path) -> None:
 def test_it_is_asked_before_the_plain_shapes() -> None:
     names = [known.name for known in formats()]
     assert names.index("atif") < names.index("messages")
+
+
+def test_subagents_that_begin_one_another_are_followed_so_far_and_no_further(tmp_path: Path) -> None:
+    def agent(number: int) -> dict[str, Any]:
+        result = {"content": "r", "subagent_trajectory_ref": [{"trajectory_id": f"t{number + 1}"}]}
+        steps = [asked(1, "go"), said(2, "so", observation={"results": [result]})]
+        return {"trajectory_id": f"t{number}", "agent": {"name": "x"}, "steps": steps}
+
+    draft = held(tmp_path, agent(-1)["steps"], subagent_trajectories=[agent(number) for number in range(400)])
+    assert len(draft.main.steps) == 1 and len(draft.lanes) == 17
+    assert [problem.what for problem in draft.problems] == ["a subagent below 16 others, not followed"]
+
+
+def test_a_hole_in_numbers_that_are_not_the_steps_own_is_none_before_the_first(tmp_path: Path) -> None:
+    held(tmp_path, [asked(-1, "go"), said(4, "so"), said(7, "then")])
+    gaps = opened(tmp_path / "trajectory.json").run.gaps
+    assert [(gap.after, gap.before, gap.missing) for gap in gaps] == [(1, 2, 2)]

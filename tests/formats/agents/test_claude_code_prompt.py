@@ -122,6 +122,15 @@ def test_cleared_results_are_a_recorded_prune_and_the_chain_goes_on(tmp_path: Pa
     assert len(heads(lane, 3)) == 4
 
 
+def test_more_saved_than_there_was_is_no_size(tmp_path: Path) -> None:
+    work = session()
+    work.user(GOAL)
+    work.line("system", subtype="microcompact_boundary", microcompactMetadata={"preTokens": 400, "tokensSaved": 500})
+    work.answer("Yes.")
+    boundary = draft_of(work, tmp_path).main.steps[0].boundary
+    assert boundary is not None and (boundary.before, boundary.after) == (400, None)
+
+
 def test_edits_of_the_service_clear_the_oldest_results_once(tmp_path: Path) -> None:
     work = session()
     work.user(GOAL)

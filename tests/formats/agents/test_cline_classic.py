@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -125,3 +126,28 @@ def test_a_task_is_opened_by_any_of_its_files_and_folders(tmp_path: Path, home: 
     assert {path.parent.name for path in places(Path("/home/mira/gauges"))} == {"1", "2"}
     assert not list(places(tmp_path))
     assert peek(tasks / "1" / HISTORY).goal == maker("cline").ASKED
+
+
+@pytest.mark.parametrize(("provider", "given", "prompt"), [
+    ("anthropic", 900, 1600), ("openai", 900, 900), ("litellm", 900, 900), ("xai", 100, 800), (["openai"], 900, 1600),
+])  # fmt: skip
+def test_what_was_cached_counts_once_whatever_the_provider_passes_on(
+    tmp_path: Path, provider: object, given: int, prompt: int
+) -> None:
+    told = {"tokensIn": given, "tokensOut": 5, "cacheReads": 700, "cacheWrites": 0}
+    shown = [{"ts": 1, "type": "say", "say": "api_req_started", "text": json.dumps(told),
+              "modelInfo": {"providerId": provider, "modelId": "m"}, "conversationHistoryIndex": 0}]  # fmt: skip
+    history = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "yes"}]
+    usage = task(tmp_path, history, shown, []).draft.main.steps[0].usage
+    assert usage is not None and (usage.prompt, usage.cached) == (prompt, 700)
+
+
+def test_a_request_is_answered_once_and_of_those_behind_one_message_the_last(tmp_path: Path) -> None:
+    shown = [
+        {"ts": at, "type": "say", "say": "api_req_started", "text": json.dumps({"tokensIn": at}),
+         "conversationHistoryIndex": place}
+        for at, place in ((1, 0), (2, 0), (3, 2), (4, 9))
+    ]  # fmt: skip
+    history = [{"role": "assistant" if number % 2 else "user", "content": str(number)} for number in range(8)]
+    steps = task(tmp_path, history, shown, []).draft.main.steps
+    assert [step.usage and step.usage.prompt for step in steps] == [2, 3, None, None]

@@ -209,3 +209,31 @@ def test_sessions_of_a_folder_are_found_by_their_manifest(home: Path) -> None:
     assert found == kept / f"{SAMPLE.name}.messages.json" and not list(places(home))
     info = peek(found)
     assert (info.goal, info.status, info.model) == (maker("cline").ASKED, "ended", "anthropic/claude-sonnet-4.5")
+
+
+def test_what_is_wrong_beside_the_messages_is_said_once(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    folder.mkdir()
+    session(folder)
+    (folder / "s.json").write_text((folder / "s.json").read_text() + "junk")
+    (folder / "other.messages.json").write_text("{nope")
+    path = folder / "s.messages.json"
+    reader = read(path)
+    for number in range(3):
+        value = json.loads(path.read_text())
+        value["messages"].append({"id": f"n{number}", "role": "user", "content": "on"})
+        path.write_bytes(dumped(value))
+        assert reader.refresh()
+    assert sorted(problem.where.partition(",")[0] for problem in reader.draft.problems) == [
+        "other.messages.json", "s.json",
+    ]  # fmt: skip
+
+
+def test_a_system_prompt_in_other_words_is_the_one_that_is_sent(tmp_path: Path) -> None:
+    reader = session(tmp_path)
+    path = tmp_path / "s.messages.json"
+    value = json.loads(path.read_text())
+    path.write_bytes(dumped({**value, "system_prompt": "Be brief."}))
+    assert reader.refresh()
+    assert heads(reader.draft.main, 1)[0] == "Be brief." == heads(reader.draft.main, len(reader.draft.main.steps))[0]
+    assert reader.draft.notice is None

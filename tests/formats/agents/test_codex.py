@@ -309,6 +309,13 @@ def test_long_output_costs_what_the_policy_lets_through(tmp_path: Path) -> None:
     assert draft.model == "gpt-5.3-codex"
 
 
+@pytest.mark.parametrize("limit", [-1, True, "100", None, 10**400])
+def test_a_limit_that_is_none_limits_nothing(tmp_path: Path, limit: object) -> None:
+    context = record("turn_context", {"model": "m", "truncation_policy": {"mode": "tokens", "limit": limit}})
+    draft = reader(write(tmp_path, *OPEN, context, call("a", cmd="cat"), result("a", "word " * 800), said("."))).draft
+    assert draft.main.tape.tokens[draft.main.steps[0].results[0]] >= 800
+
+
 def test_whole_texts_are_found_again_in_every_kind_of_record(tmp_path: Path) -> None:
     long = "word " * 100
     sealed = user(SUMMARY + long)

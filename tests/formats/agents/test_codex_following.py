@@ -250,6 +250,20 @@ def test_a_stream_of_events_read_in_batches_is_the_same(root: Path, tmp_path: Pa
     assert shape(made.draft) == shape(reader(path).draft)
 
 
+def test_half_a_line_of_a_stream_that_nobody_writes_is_damage(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    data = (root / "sample_runs" / "codex" / "exec-stream.jsonl").read_bytes()
+    path.write_bytes(data + b'{"type":"turn.sta')
+    made = reader(path)
+    assert (made.draft.notice, made.draft.problems) == ("being written", [])
+    os.utime(path, (1.7e9, 1.7e9))
+    assert made.refresh() and made.draft.notice is None and not made.refresh()
+    assert [problem.what for problem in made.draft.problems] == ["half a record at the end, 17 bytes"]
+    with path.open("ab") as file:
+        file.write(b'rted"}\n')
+    assert made.refresh() and not made.draft.problems and made.draft.notice is None
+
+
 def day(home: Path, number: int) -> Path:
     folder = home / ".codex" / "sessions" / "2026" / "04" / f"{number:02}"
     folder.mkdir(parents=True, exist_ok=True)

@@ -230,3 +230,45 @@ def test_the_real_chats_give_their_figures(real: Path) -> None:
     older = run_of(read(real / "gemini-cli" / "agentsview-standard_session.json"))
     assert [step.usage.prompt for step in older.main.steps if step.usage] == [1500, 2000]
     assert len(run_of(read(real / "gemini-cli" / "agentsview-tool_calls.json")).main.steps) == 2
+
+
+def test_the_chat_of_a_subagent_that_was_repaired_is_read_again_and_stands_once(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root / "sample_runs" / "gemini", tmp_path / "gemini")
+    path = next((tmp_path / "gemini").glob("*7c1f0a52.jsonl"))
+    reader = read(path)
+    whole = picture(reader.draft)["lanes"]
+    (chat,) = (tmp_path / "gemini").glob("*/*.jsonl")
+    lines = chat.read_bytes().splitlines(keepends=True)
+    for data in (b"".join(lines[:-1]), b"".join(lines)):
+        (tmp_path / "new").write_bytes(data)
+        os.replace(tmp_path / "new", chat)
+        assert reader.refresh() and reader.draft.notice == "a subagent's chat was replaced, read again"
+        assert not reader.refresh()
+    assert picture(reader.draft)["lanes"] == whole
+
+
+def test_what_is_wrong_with_a_message_of_the_older_file_is_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    messages: list[Any] = [user("u", "go"), 7]
+    path.write_text(json.dumps({**HEAD, "lastUpdated": "x", "messages": messages}))
+    reader = read(path)
+    for number in range(3):
+        messages.append(said(f"a{number}", "on"))
+        path.write_text(json.dumps({**HEAD, "lastUpdated": "x" * number, "messages": messages}))
+        assert reader.refresh()
+        assert [(one.where, one.what) for one in reader.draft.problems] == [("message 2", "no record")]
+    messages[1] = user("v", "so")
+    path.write_text(json.dumps({**HEAD, "lastUpdated": "y", "messages": messages}))
+    assert reader.refresh() and not reader.draft.problems
+
+
+def test_a_number_in_the_head_that_json_has_not_hides_no_record(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", [user("u", "go"), said("a", "yes")], {**HEAD, "lastUpdated": float("nan")})
+    assert len(read(path).draft.main.steps) == 1
+
+
+@pytest.mark.parametrize("item", [None, 7, "x", ["x"]])
+def test_an_item_of_a_plan_that_is_no_object_is_left_out(tmp_path: Path, item: object) -> None:
+    plan = call("c", name="write_todos", todos=[item, {"description": "look", "status": "completed"}])
+    lane = read(write(tmp_path / "s.jsonl", [user("u", "go"), said("a", "yes", plan)])).draft.main
+    assert [(field.value, field.done) for field in lane.fields] == [("look", True)]

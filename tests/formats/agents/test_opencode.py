@@ -271,3 +271,21 @@ def test_sessions_are_listed_by_database_and_found_by_folder(root: Path, home: P
     assert list(FORMAT.places(Path("/srv/mill"))) == []
     rows = list(FORMAT.runs(path))
     assert [(row.id, row.steps, row.goal) for row in rows] == [(ID, 9, "Sort the seed catalogue")]
+
+
+@pytest.mark.parametrize("when", ["soon", b"\xff", "", 1.5, float("inf")])
+@pytest.mark.parametrize("table", ["message", "part"])
+def test_a_time_of_any_type_stops_nothing_and_another_one_tells_of_a_change(
+    store: Store, path: Path, table: str, when: object
+) -> None:
+    session, parent = asked(store)
+    answer = store.begin(session, parent)
+    part = store.part(session, answer, type="text", text="look")
+    reader = looked(path, session)
+    connection = sqlite3.connect(path, isolation_level=None)
+    data = {"message": answer, "part": part}
+    connection.execute(f"UPDATE {table} SET time_updated=? WHERE id=?", (when, data[table]))
+    connection.close()
+    reader.refresh()
+    assert len(reader.draft.main.steps) == 1 and reader.draft.notice is None
+    assert len(looked(path, session).draft.main.steps) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from agentmem.formats import NotYet
+from agentmem.formats import NotYet, Options, Unreadable
+from agentmem.formats.agents.openhands.completions import FORMAT as LOGS
 from agentmem.formats.agents.openhands.conversation import FORMAT
 from agentmem.inspect.open import open_run
 from tests.formats.agents.following import cuts, every_text_is_whole, grow, heads, picture, read, reader_of, run_of
@@ -280,3 +282,71 @@ def test_the_real_log_of_a_completion_is_exact(real: Path) -> None:
     first = run.main.steps[0]
     assert (first.usage.prompt if first.usage else None, len(first.prompt)) == (6485, 14)
     assert every_text_is_whole(path) == 16
+
+
+def test_a_conversation_that_was_begun_anew_in_the_same_folder_is_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for index, one in enumerate(SHORT):
+        put(folder, index, one)
+    reader = read(folder)
+    shutil.rmtree(folder / "events")
+    for index, one in enumerate([user("other", "else"), *SHORT[1:], act("z", "r9")]):
+        put(folder, index, one).rename(folder / "events" / f"event-{index:05d}-new.json")
+    assert reader.refresh() and reader.draft.notice == "history rewritten, read again"
+    assert heads(reader.draft.main, 1) == ["else"] and len(reader.draft.main.steps) == 3
+
+
+def test_a_half_written_event_that_nobody_writes_is_damage(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for index, one in enumerate(SHORT[:3]):
+        put(folder, index, one)
+    torn = put(folder, 3, json.dumps(SHORT[3])[:40])
+    os.utime(torn, (1.7e9, 1.7e9))
+    reader = read(folder)
+    assert reader.draft.notice is None and not reader.refresh()
+    assert [problem.where for problem in reader.draft.problems] == [torn.name]
+    put(folder, 3, SHORT[3])
+    assert reader.refresh() and not reader.draft.problems and len(reader.draft.main.steps) == 2
+
+
+def test_a_damaged_first_line_hides_no_conversation(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", SHORT)
+    path.write_text('{"id": "u", "kind": \n' + path.read_text())
+    draft = read(path).draft
+    assert len(draft.main.steps) == 2 and [problem.where for problem in draft.problems] == ["line 1"]
+
+
+@pytest.mark.parametrize("odd", ["{}", "[]", '{"messages": 7}'])
+def test_a_log_without_a_request_hides_no_other_log(tmp_path: Path, odd: str) -> None:
+    log = {"messages": [{"role": "user", "content": "go"}], "response": {}, "latency_sec": 1.0}
+    for number in range(3):
+        (tmp_path / f"m-{1_757_000_000 + number}.5.json").write_text(json.dumps(log) if number != 1 else odd)
+    reader = read(tmp_path)
+    assert len(reader.draft.main.steps) == 2 and not reader.refresh()
+    assert [(one.where, one.what) for one in reader.draft.problems] == [("m-1757000001.5.json", "no request in it")]
+    with pytest.raises(Unreadable, match="no request in it"):
+        LOGS.open(tmp_path / "m-1757000001.5.json", Options()).refresh()
+
+
+def test_logs_whose_folder_goes_stay_shown_and_go_on_when_it_comes_again(tmp_path: Path) -> None:
+    folder, log = tmp_path / "logs", {"messages": [{"role": "user", "content": "go"}], "response": {}, "latency_sec": 1}
+    folder.mkdir()
+    (folder / "m-1757000000.5.json").write_text(json.dumps(log))
+    reader = read(folder)
+    shutil.rmtree(folder)
+    assert (reader.refresh(), reader.draft.notice, reader.refresh()) == (True, "file gone", False)
+    folder.mkdir()
+    for second in (0, 1):
+        (folder / f"m-175700000{second}.5.json").write_text(json.dumps(log))
+    assert reader.refresh() and reader.draft.notice is None and len(reader.draft.main.steps) == 2
+
+
+def test_a_folder_that_may_not_be_read_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "events").mkdir()
+
+    def refused(path: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, refused)
+    assert not LOGS.recognise(tmp_path, b"") and not FORMAT.recognise(tmp_path, b"")

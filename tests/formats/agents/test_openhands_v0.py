@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentmem.formats import recognise
+from agentmem.formats.agents.openhands import v0
+from agentmem.formats.source import SnapshotFile
 from tests.formats.agents.following import cuts, every_text_is_whole, heads, picture, read, reader_of, run_of
 
 Event = dict[str, Any]
@@ -159,3 +162,44 @@ def test_the_real_trajectories_give_their_figures(real: Path) -> None:
         assert [step.usage.prompt for step in held.main.steps if step.usage] == prompts
         assert (held.status, held.problems, held.model) == ("ended", (), "claude-3-5-sonnet-20241022")
         assert sum(len(step.drops) for step in held.main.steps) == 0
+
+
+def test_a_half_written_event_of_a_session_that_nobody_writes_is_damage(tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "events"
+    folder.mkdir(parents=True)
+    for index, value in enumerate(SHORT):
+        write(folder / f"{index}.json", value)
+    torn = folder / f"{len(SHORT)}.json"
+    torn.write_text('{"id": 9, "action"')
+    os.utime(torn, (1.7e9, 1.7e9))
+    reader = read(folder.parent)
+    assert reader.draft.notice is None
+    assert [problem.where for problem in reader.draft.problems] == [f"event {len(SHORT)}"]
+
+
+def test_a_session_in_which_nothing_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "session" / "events"
+    folder.mkdir(parents=True)
+    for index, value in enumerate(SHORT):
+        write(folder / f"{index}.json", value)
+    reader = read(folder.parent)
+    looked: list[str] = []
+
+    def snapshot(path: str) -> SnapshotFile:
+        looked.append(path)
+        return SnapshotFile(path)
+
+    monkeypatch.setattr(v0, "SnapshotFile", snapshot)
+    assert not reader.refresh() and not looked
+    write(folder / f"{len(SHORT)}.json", user(9, "more"))
+    assert reader.refresh() and looked
+
+
+@pytest.mark.parametrize("odd", [[], {}, ["run"]])
+@pytest.mark.parametrize("name", ["action", "observation"])
+def test_what_was_done_and_seen_may_be_of_any_type(tmp_path: Path, odd: object, name: str) -> None:
+    other = {"action": "observation", "observation": "action"}[name]
+    for source in ("agent", "user"):
+        event_ = {"id": 9, "timestamp": "", "source": source, name: odd, other: "dance"}
+        draft = read(write(tmp_path / "a.json", [user(0, "go"), event_, run(1), seen(2, 1)])).draft
+        assert draft.main.steps[-1].calls[0].outcome == "ok"

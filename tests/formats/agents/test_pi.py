@@ -258,3 +258,10 @@ def test_the_real_sessions_give_their_figures(real: Path) -> None:
     assert len(run.main.steps) == 485 and run.main.steps[-1].open
     other = run_of(read(real / "pi" / "large-session.jsonl"))
     assert (len(other.main.steps), sum(len(step.drops) for step in other.main.steps)) == (453, 0)
+
+
+def test_a_command_of_the_person_without_output_says_no_more_than_it_did(tmp_path: Path) -> None:
+    shown = entry("b", "a", message={"role": "bashExecution", "command": "true", "output": None})
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (HEAD, user("a", None, "go"), shown, said("c", "b"))))
+    assert heads(read(path).draft.main, 1) == ["go", "$ true\n"]

@@ -298,10 +298,11 @@ def test_the_chat_of_a_subagent_is_followed_as_it_grows(root: Path, tmp_path: Pa
         assert reader.refresh()
         seen.append(len(list(reader.draft.lanes.values())[1].steps))
     assert seen[0] == 0 and seen[-1] == 2 and not reader.refresh()
-    chat.write_bytes(lines[0])
-    reader.refresh()
-    assert "the subagent's chat was replaced; what was read stays" in [one.what for one in reader.draft.problems]
-    assert not reader.refresh() and seen[-1] == len(list(reader.draft.lanes.values())[1].steps)
+    main = len(reader.draft.main.steps)
+    chat.write_bytes(b"".join(lines[: seen.index(1) + 1]))
+    assert reader.refresh() and reader.draft.notice == "a subagent's chat was replaced, read again"
+    assert len(list(reader.draft.lanes.values())[1].steps) == 1 and len(reader.draft.main.steps) == main
+    assert not reader.refresh()
 
 
 def test_what_a_subagent_was_begun_with_stands_in_its_first_prompt(tmp_path: Path) -> None:
@@ -364,3 +365,16 @@ def test_another_base_is_looked_into(root: Path, tmp_path: Path, monkeypatch: py
     shutil.copy(sample(root), path)
     monkeypatch.setenv("QWEN_RUNTIME_DIR", str(tmp_path / "base"))
     assert FORMAT.places is not None and list(FORMAT.places(Path("/srv/loft"))) == [path]
+
+
+@pytest.mark.parametrize("odd", [[], {}, ["chat_compression"]])
+def test_a_subtype_and_the_name_of_a_call_may_be_of_any_type(tmp_path: Path, odd: object) -> None:
+    path = tmp_path / f"{SESSION}.jsonl"
+    calls = {"role": "model", "parts": [{"functionCall": {"name": odd, "args": {}}}]}
+    records = [
+        {"uuid": "q", "parentUuid": None, "sessionId": SESSION, "type": "user", "subtype": odd,
+         "message": {"role": "user", "parts": [{"text": "go"}]}},
+        {"uuid": "a", "parentUuid": "q", "sessionId": SESSION, "type": "assistant", "message": calls},
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert [call.tool for call in read(path).draft.main.steps[0].calls] == ["?"]

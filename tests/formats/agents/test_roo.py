@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from agentmem.formats.agents.roo import peek, places
 from agentmem.formats.draft import RunDraft
+from agentmem.formats.usage import ANTHROPIC
 from agentmem.inspect.open import open_run
 from tests.conftest import ROOT
 from tests.formats.agents.following import heads, opened, read
@@ -129,3 +132,20 @@ def test_a_task_is_opened_by_its_folder_and_by_any_of_its_files(tmp_path: Path, 
     first.write_text(first.read_text().replace("</user_message>", place))
     assert list(places(Path("/home/mira/survey"))) == [first]
     assert not list(places(tmp_path))
+
+
+@pytest.mark.parametrize(("day", "protocol", "given", "cached", "prompt"), [
+    ("2025-10-30", "anthropic", 900, 700, 1600), ("2025-11-02", "anthropic", 900, 700, 900),
+    ("2025-11-02", "anthropic", 100, 700, 800), ("2025-10-30", "openai", 900, 700, 900), ("2025-10-30", None, 9, 4, 13),
+])  # fmt: skip
+def test_what_was_cached_counts_once(
+    tmp_path: Path, day: str, protocol: str | None, given: int, cached: int, prompt: int
+) -> None:
+    at = int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() * 1000)
+    told = {"apiProtocol": protocol, "tokensIn": given, "tokensOut": 5, "cacheReads": cached, "cacheWrites": 0}
+    history = [{"role": "user", "content": "go", "ts": at}, {"role": "assistant", "content": "yes", "ts": at + 9}]
+    marked = [{**message, "isSummary": False} for message in history]
+    draft = held(tmp_path, marked, [{"ts": at + 1, "type": "say", "say": "api_req_started", "text": json.dumps(told)}])
+    usage = draft.main.steps[0].usage
+    assert usage is not None and (usage.prompt, usage.cached) == (prompt, cached)
+    assert (usage.rule == ANTHROPIC) == (prompt != given)

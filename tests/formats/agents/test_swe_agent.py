@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from agentmem.formats.agents.swe_agent import peek
 from agentmem.formats.agents.swe_agent.prompts import action_spans, tool_of
 from agentmem.formats.draft import RunDraft
 from agentmem.model import Run
+from tests.conftest import ROOT
 from tests.formats.agents.following import heads, opened, read
 from tests.formats.agents.rewriting import dumped, maker
 
@@ -126,3 +128,18 @@ def test_a_row_of_the_list_is_made_of_both_ends(tmp_path: Path) -> None:
     path.write_bytes(dumped(make.run()))
     info = peek(path)
     assert (info.goal, info.steps, info.status) == (make.ISSUE, 8, "ended")
+
+
+@pytest.mark.parametrize("query", [[{}], [], None, "x"])
+def test_a_step_that_no_prompt_is_told_of_loses_nothing(tmp_path: Path, query: object) -> None:
+    value = json.loads((ROOT / "sample_runs" / "swe-agent" / "depth.traj").read_text())
+    whole = len(value["trajectory"])
+    value["trajectory"].append({"action": "", "thought": "Exit due to cost limit", "query": query})
+    path = tmp_path / "a.traj"
+    path.write_text(json.dumps(value))
+    run = opened(path).run
+    last = run.main.steps[-1]
+    assert len(run.main.steps) == whole + 1 and (last.drops, last.boundary) == ((), None)
+    assert len(last.prompt) > len(run.main.steps[-2].prompt)
+    of_steps = [run.main.steps[0].prompt.provenance, last.prompt.provenance]
+    assert (run.provenance, of_steps) == ("partial", ["exact", "partial"])

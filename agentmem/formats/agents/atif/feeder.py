@@ -17,6 +17,7 @@ from agentmem.formats.agents.atif.steps import (
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.shared.rewriting import call_of, decoded, keep_only, mapping, piece_of, where_of
 from agentmem.formats.shared.times import seconds
+from agentmem.formats.usage import amount
 from agentmem.formats.versions import Item
 from agentmem.model import Boundary, Kind
 from agentmem.tape import Piece
@@ -87,7 +88,8 @@ class Feeder:
         own, model = value.get("step_id"), value.get("model_name")
         lane.close(
             own=own if self._owns and isinstance(own, int) else None, at=at, usage=usage_of_step(value),
-            gap=self._missing, model=model if isinstance(model, str) else None,
+            # Without a number of its own the first step stands behind none.
+            gap=self._missing if self._owns or lane.steps else 0, model=model if isinstance(model, str) else None,
         )  # fmt: skip
         self._missing = 0
         said, results = said_of(value), got_of(value)
@@ -128,9 +130,9 @@ class Feeder:
     def _compacted(self, value: Mapping[str, Any], managed: Mapping[str, Any]) -> None:
         """A system step that says that the context was compacted. What comes next replaces what stood before."""
         lane = self.lane
-        sort, before = managed.get("type"), managed.get("tokens_before")
+        sort, before = managed.get("type"), amount(managed.get("tokens_before"))
         why = f"context_management: {sort}" if isinstance(sort, str) else "context_management"
-        lane.boundary = Boundary("compaction", True, before if isinstance(before, int) else None, None, why)
+        lane.boundary = Boundary("compaction", True, before, None, why)
         spawned = self._spawned(value)
         if managed.get("boundary", "replace") != "replace":
             return

@@ -19,6 +19,8 @@ from agentmem.formats.versions import Item
 _RESULT_BYTES = 1024 * 1024
 _MOST_FILES = 64
 """Continuations and subagents that are followed."""
+_DEEPEST = 16
+"""So many subagents may have been begun by one another."""
 
 
 class AtifReader(WholeReader):
@@ -36,9 +38,12 @@ class AtifReader(WholeReader):
         self._embedded: list[tuple[int, int]] = []
         self._by_name: dict[str, Item] = {}
         self._owns = False
+        self._agent: object = None
         self._past = False
         self._followed: set[str] = set()
         self._goes_on = False
+        self._depth = 0
+        """So many subagents of each other are being read."""
         self._feeder = Feeder(self.draft.main, self._steps_of, self._count)
 
     def _beside(self) -> bool:
@@ -52,6 +57,7 @@ class AtifReader(WholeReader):
         owns = "continued_trajectory_ref" not in reading.rest and increasing(reading.lists.get("steps", []))
         known = signature[: len(self._embedded)] == self._embedded
         self._past = not known or self._sides.changed() or owns != self._owns or self._goes_on
+        self._past = self._past or reading.rest.get("agent") != self._agent
         for item in reading.lists.get("subagent_trajectories", []):
             value = decoded(item)
             for name in (value.get("trajectory_id"), value.get("session_id")):
@@ -63,7 +69,8 @@ class AtifReader(WholeReader):
         self._embedded = [(item.key, item.offset) for item in embedded]
         self._owns = "continued_trajectory_ref" not in reading.rest and increasing(reading.lists.get("steps", []))
         self._feeder = Feeder(self.draft.main, self._steps_of, self._count, owns=self._owns)
-        agent = mapping(reading.rest.get("agent"))
+        self._agent = reading.rest.get("agent")
+        agent = mapping(self._agent)
         self._feeder.terminus = str(agent.get("name", "")).startswith("terminus")
         tools = agent.get("tool_definitions")
         if isinstance(tools, list) and tools:
@@ -155,11 +162,16 @@ class AtifReader(WholeReader):
             steps = [] if reading is None else reading.lists.get("steps", [])
             self._followed.add(path)
         if name not in self.draft.lanes and steps:
+            if self._depth >= _DEEPEST:
+                self.draft.problem(name[:80], f"a subagent below {_DEEPEST} others, not followed")
+                return name, steps
+            self._depth += 1
             child = self.draft.lane(name, "subagent", spawned_by=(lane.id, max(1, len(lane.steps))))
             feeder = Feeder(child, self._steps_of, self._count)
             for step in steps:
                 feeder.feed(decoded(step), step)
             child.answered = True
+            self._depth -= 1
         return name, steps
 
     def extract(self, raw: bytes, part: int) -> str | None:

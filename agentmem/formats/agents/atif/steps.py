@@ -8,6 +8,7 @@ from typing import Any
 
 from agentmem.formats.messages import Part, arguments_text, call_text, image, is_summary
 from agentmem.formats.shared.rewriting import decoded, mapping
+from agentmem.formats.usage import amount, money_of
 from agentmem.formats.versions import Item
 from agentmem.model import Kind, Usage
 from agentmem.pattern import pattern
@@ -106,18 +107,14 @@ def usage_of_step(value: Mapping[str, Any]) -> Usage | None:
     metrics = value.get("metrics")
     if not isinstance(metrics, Mapping):
         return None
-    cost, calls = metrics.get("cost_usd"), value.get("llm_call_count")
+    calls = value.get("llm_call_count")
     several = isinstance(calls, int) and calls > 1
     return Usage(
-        None if several else _count(metrics.get("prompt_tokens")), _count(metrics.get("cached_tokens")), None,
-        _count(metrics.get("completion_tokens")), None,
-        float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None, _RULE,
+        None if several else amount(metrics.get("prompt_tokens")), amount(metrics.get("cached_tokens")), None,
+        amount(metrics.get("completion_tokens")), None,
+        money_of(metrics.get("cost_usd")), _RULE,
         f"step {value.get('step_id')}",
     )  # fmt: skip
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def increasing(items: list[Item]) -> bool:

@@ -15,9 +15,10 @@ import msgspec
 from agentmem.formats.agents.claude_code.chain import Node
 from agentmem.formats.agents.claude_code.parts import CLEARED
 from agentmem.formats.agents.claude_code.plan import Plan
-from agentmem.formats.agents.claude_code.records import Entry, listed, mapping, number, string
+from agentmem.formats.agents.claude_code.records import Entry, listed, mapping, string
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.messages import Part
+from agentmem.formats.usage import amount
 from agentmem.model import Boundary, Usage
 from agentmem.tape import Piece
 
@@ -67,11 +68,11 @@ def compact(state: Cut, entry: Entry, nodes: Mapping[str, Node]) -> None:
     state.plan.lost()
     trigger = string(meta.get("trigger")) or "unknown trigger"
     saved = f", {len(kept)} pieces preserved" if kept else ""
-    after = number(meta.get("postTokens"))
+    after = amount(meta.get("postTokens"))
     told = f", {after:,} tokens after it by its own count" if after is not None else ""
     if first:
         why = f"compact_boundary ({trigger}) at line {entry.number}{saved}{told}"
-        lane.boundary = Boundary("compaction", True, number(meta.get("preTokens")), None, why)
+        lane.boundary = Boundary("compaction", True, amount(meta.get("preTokens")), None, why)
 
 
 def _preserved(lane: LaneDraft, meta: Mapping[str, Any], nodes: Mapping[str, Node]) -> set[int]:
@@ -116,8 +117,8 @@ def microcompact(state: Cut, entry: Entry, stubs: list[tuple[Part, Piece]]) -> N
     for part, stub in stubs:
         if part.call_id is not None:
             shorten(state, part.call_id, stub)
-    was, saved = number(meta.get("preTokens")), number(meta.get("tokensSaved"))
-    after = was - saved if was is not None and saved is not None else None
+    was, saved = amount(meta.get("preTokens")), amount(meta.get("tokensSaved"))
+    after = was - saved if was is not None and saved is not None and saved <= was else None
     trigger = string(meta.get("trigger")) or "unknown trigger"
     why = f"microcompact_boundary ({trigger}) at line {entry.number}"
     state.lane.boundary = Boundary("prune", True, was, after, why)
@@ -126,10 +127,10 @@ def microcompact(state: Cut, entry: Entry, stubs: list[tuple[Part, Piece]]) -> N
 def service_edits(state: Cut, management: Mapping[str, Any]) -> None:
     """Edits that the service made to this call's prompt: it cleared the oldest results. Each call tells all of them."""
     for edit in listed(management.get("applied_edits")):
-        uses = number(mapping(edit).get("cleared_tool_uses"))
+        uses = amount(mapping(edit).get("cleared_tool_uses"))
         if uses is None or uses <= state.cleared:
             continue
-        freed = number(mapping(edit).get("cleared_input_tokens"))
+        freed = amount(mapping(edit).get("cleared_input_tokens"))
         for call_id in list(state.results)[state.cleared : uses]:
             shorten(state, call_id, Piece("result", CLEARED))
         state.cleared = uses

@@ -21,8 +21,8 @@ from agentmem.formats.agents.claude_code.records import (
     is_session,
     mapping,
     string,
-    time_of,
 )
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import Unreadable, open_plain, read_at
 from agentmem.model import RunInfo
 from agentmem.pattern import pattern
@@ -152,7 +152,7 @@ def peek(path: Path) -> RunInfo:
         if goal is not None and ident is not None:
             break
     for line in _whole_lines(tail, cut_head=status.st_size > _HEAD):
-        at = time_of(line.timestamp) or at
+        at = seconds(line.timestamp) or at
         if line.kind == "assistant" and line.isSidechain is not True:
             named = string(mapping(content_of(line.message)).get("model"))
             model = named if named and named != SYNTHETIC else model

@@ -18,10 +18,10 @@ from agentmem.formats.agents.claude_code.records import (
     content_of,
     mapping,
     string,
-    time_of,
 )
 from agentmem.formats.draft import Call, Declared, LaneDraft, StepDraft
 from agentmem.formats.messages import Part
+from agentmem.formats.shared.times import seconds
 from agentmem.formats.usage import merged, usage_of
 from agentmem.model import Boundary, Kind, TokenCounter, Where
 from agentmem.tape import Piece
@@ -95,7 +95,7 @@ class LaneState:
 
     def _user(self, entry: Entry, node: Node) -> None:
         line, lane = entry.line, self.lane
-        at = time_of(line.timestamp)
+        at = seconds(line.timestamp)
         ids = []
         summary: list[Piece] = []
         for ordinal, part in enumerate(pieces_of(entry)):
@@ -188,7 +188,7 @@ class LaneState:
             return
         usage = usage_of(body.get("usage"), f"line {entry.number}")
         group = node.group or _NO_KEY
-        at = time_of(line.timestamp)
+        at = seconds(line.timestamp)
         step = self.groups.get(group)
         if step is None:
             service_edits(self, mapping(body.get("context_management")))

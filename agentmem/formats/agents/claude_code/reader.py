@@ -7,6 +7,7 @@ branches: the file is then read once more, knowing which lines those are.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -32,7 +33,7 @@ from agentmem.formats.agents.claude_code.source import Source
 from agentmem.formats.agents.claude_code.spawned import Spawned
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Options
-from agentmem.formats.source import Unreadable
+from agentmem.formats.source import Unreadable, slice_of
 from agentmem.model import Problem
 from agentmem.tokens import counter
 
@@ -99,8 +100,9 @@ class ClaudeCodeReader:
 
     def refresh(self) -> bool:
         changed = self._look()
-        if self._late or (self._rewound and self._branches()):
-            self._again()
+        if not self._main.stopped and (self._late or (self._rewound and self._branches())):
+            with slice_of(math.inf):  # what is read again in parts would be begun again with each
+                self._again()
             changed = True
         changed = self._kept.look(self._states["main"].plan) or changed
         if self._read and not self._known:
@@ -119,7 +121,10 @@ class ClaudeCodeReader:
         fresh = self._subagents()
         changes = {path: source.file.change() for path, source in self._sources.items()}
         if any(told == "replaced" for told in changes.values()):
-            shrunk = self._main.file.size and self._path.stat().st_size < self._main.file.size
+            try:
+                shrunk = self._path.stat().st_size < self._main.file.size
+            except OSError:
+                shrunk = False  # it went in this moment: reading it says so
             self._behind, self._expected = {}, set()
             self._fresh("lines were taken back, read again" if shrunk else "file replaced, read again")
             self._feed_all({})
@@ -158,7 +163,7 @@ class ClaudeCodeReader:
                     self._problem(source, record.line, found)
                 else:
                     self._take(source, found)
-        self._drain(source, last=True)
+        self._drain(source, last=not source.stopped)
 
     def _settle(self) -> None:
         """What is told once all that is new was read."""

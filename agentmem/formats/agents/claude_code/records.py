@@ -7,7 +7,6 @@ line are told apart, and a whole record behind half of another is found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -56,7 +55,6 @@ class Line(msgspec.Struct, rename={"kind": "type"}):
     agentId: Any = None
     requestId: Any = None
     timestamp: Any = None
-    version: Any = None
     message: msgspec.Raw = msgspec.Raw(b"null")
     toolUseResult: msgspec.Raw = msgspec.Raw(b"null")
     attachment: msgspec.Raw = msgspec.Raw(b"null")
@@ -67,7 +65,6 @@ class Line(msgspec.Struct, rename={"kind": "type"}):
     compactMetadata: Any = None
     microcompactMetadata: Any = None
     replacements: Any = None
-    name: Any = None
     leafUuid: Any = None
 
 
@@ -108,10 +105,6 @@ def string(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def is_session(name: str) -> bool:
     """Whether a file's name is the id of a session, which wins over what its lines say (a fork copies older lines)."""
     return _SESSION.fullmatch(name) is not None
@@ -123,18 +116,6 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 def listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def time_of(value: object) -> float | None:
-    """Seconds since the epoch of an ISO 8601 time, or of milliseconds."""
-    if isinstance(value, str):
-        try:
-            return datetime.fromisoformat(value).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) / 1000 if value > 1e11 else float(value)
-    return None
 
 
 def content_of(raw: msgspec.Raw) -> Any:

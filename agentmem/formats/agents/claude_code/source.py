@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentmem.formats.agents.claude_code.chain import Node
 from agentmem.formats.agents.claude_code.records import Entry
-from agentmem.formats.source import AppendFile
+from agentmem.formats.source import AppendFile, given_slice
 
 WAIT = 64
 """So many lines are waited for the one that a line hangs on."""
@@ -27,6 +27,12 @@ class Source:
         self.nodes: dict[str, Node] = {}
         self._queue: deque[Entry] = deque()
         self._queued: dict[str, Entry] = {}
+
+    @property
+    def stopped(self) -> bool:
+        """Whether this look stopped in the middle of the file."""
+        given = given_slice()
+        return given is not None and self.path in given.behind
 
     def put(self, entry: Entry) -> None:
         """A line of the chain, in the order of the file."""

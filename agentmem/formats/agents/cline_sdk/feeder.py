@@ -10,9 +10,9 @@ from agentmem.formats.draft import LaneDraft
 from agentmem.formats.messages import Message, compact_json, split
 from agentmem.formats.shared.rewriting import call_of, mapping, piece_of, where_of
 from agentmem.formats.shared.times import seconds
-from agentmem.formats.usage import ANTHROPIC, OPENAI
+from agentmem.formats.usage import ANTHROPIC, OPENAI, amount, money_of
 from agentmem.formats.versions import Item
-from agentmem.model import Boundary, Usage
+from agentmem.model import Boundary, Kind, Usage
 from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
@@ -30,7 +30,6 @@ class Feeder:
         self.orphaned = False
         """The first message is a summary: what the run was asked at first is not in the file."""
         self.model: str | None = None
-        self._first: int | None = None
 
     def feed(self, value: Mapping[str, Any], item: Item) -> None:
         lane, message, at = self.lane, split_record(value), seconds(value.get("ts"))
@@ -72,10 +71,8 @@ class Feeder:
         for a, b in ((0, start), (start, end), (end, len(text))):
             if text[a:b].strip():
                 span = None if b - a == len(text) else (a, b)
-                kept = self.lane.append(
-                    Piece("goal" if (a, b) == (start, end) else "user", text[a:b], where_of(item, number, span))
-                )
-                self._first = kept if (a, b) == (start, end) else self._first
+                kind: Kind = "goal" if (a, b) == (start, end) else "user"
+                self.lane.append(Piece(kind, text[a:b], where_of(item, number, span)))
 
     def same_goal(self, pieces: list[Piece]) -> None:
         """The first request, kept by a compaction, is the goal there too."""
@@ -126,9 +123,9 @@ def boundary_of(values: list[Mapping[str, Any]], why: str) -> Boundary:
     for value in values:
         told = mapping(value.get("metadata"))
         if told.get("kind") == "compaction_summary":
-            return Boundary("compaction", True, integer(told.get("tokensBefore")), None, f"agentic {why}")
+            return Boundary("compaction", True, amount(told.get("tokensBefore")), None, f"agentic {why}")
         if told.get("kind") == "compaction":
-            removed = integer(told.get("messagesRemoved"))
+            removed = amount(told.get("messagesRemoved"))
             return Boundary(
                 "compaction", True, None, None, f"basic {why}" + (f", {removed} removed" if removed is not None else "")
             )
@@ -139,16 +136,11 @@ def usage_of_metrics(metrics: object) -> Usage | None:
     """Metrics of one call. Input includes what was cached, unless more was cached than came in."""
     if not isinstance(metrics, Mapping):
         return None
-    given, read = integer(metrics.get("inputTokens")), integer(metrics.get("cacheReadTokens"))
-    wrote, cost = integer(metrics.get("cacheWriteTokens")), metrics.get("cost")
+    given, read = amount(metrics.get("inputTokens")), amount(metrics.get("cacheReadTokens"))
+    wrote, money = amount(metrics.get("cacheWriteTokens")), money_of(metrics.get("cost"))
     outside = given is not None and (read or 0) > given
     prompt = None if given is None else given + (read or 0) + (wrote or 0) if outside else given
-    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
     return Usage(
-        prompt, read, wrote, integer(metrics.get("outputTokens")), None, money, ANTHROPIC if outside else OPENAI,
+        prompt, read, wrote, amount(metrics.get("outputTokens")), None, money, ANTHROPIC if outside else OPENAI,
         "metrics",
     )  # fmt: skip
-
-
-def integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

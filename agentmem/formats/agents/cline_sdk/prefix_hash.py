@@ -46,7 +46,7 @@ def stringify(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, int | float):
-        return _number(float(value)) if abs(value) > 2**53 or isinstance(value, float) else str(value)
+        return _number(value) if abs(value) > 2**53 or isinstance(value, float) else str(value)
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{stringify(str(key))}:{stringify(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -54,7 +54,11 @@ def stringify(value: object) -> str:
     return "null"
 
 
-def _number(value: float) -> str:
+def _number(given: float) -> str:
+    try:
+        value = float(given)
+    except OverflowError:
+        return "null"
     if not math.isfinite(value):
         return "null"
     if value == int(value) and abs(value) < 1e21:

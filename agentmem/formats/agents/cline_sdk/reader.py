@@ -6,13 +6,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
-from agentmem.formats.agents.cline_sdk.feeder import Feeder, boundary_of, integer, split_record
+from agentmem.formats.agents.cline_sdk.feeder import Feeder, boundary_of, split_record
 from agentmem.formats.agents.cline_sdk.prefix_hash import boundary_key, prefix_start, source_line
 from agentmem.formats.loose import decode
 from agentmem.formats.shared.rewriting import WHOLE, Beside, WholeReader, decoded, piece_of
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.shared.whole import Reading
 from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.usage import amount
 from agentmem.formats.versions import Item
 from agentmem.model import Problem
 from agentmem.tape import Piece
@@ -35,7 +36,11 @@ class ClineReader(WholeReader):
     def _fresh(self) -> None:
         self._sides = Beside()
         self._past = False
+        self._system: object = None
         self._state: Reading | None = None
+        self._manifest: Reading | None = None
+        self._unread: set[str] = set()
+        """Subagents whose files cannot be read as they are now: said once."""
         self._hash = sha256()
         self._key: str | None = None
         self._count_of: int | None = None
@@ -50,14 +55,14 @@ class ClineReader(WholeReader):
         return self._past
 
     def _before(self, reading: Reading) -> None:
-        self._past = self._started and self._sides.changed()
+        self._past = self._started and (self._sides.changed() or reading.rest.get("system_prompt") != self._system)
 
     def _start(self, reading: Reading) -> None:
-        system = reading.rest.get("system_prompt")
+        system = self._system = reading.rest.get("system_prompt")
         if isinstance(system, str) and system:
             self.draft.main.append(self._member(reading, "system_prompt", "system", system))
-        self._state = self._read(".compaction.json")
-        self._count_of = integer(self._state.rest.get("source_message_count")) if self._state else None
+        self._state, self._manifest = self._read(".compaction.json"), self._read(".json")
+        self._count_of = amount(self._state.rest.get("source_message_count")) if self._state else None
         self._hash = sha256(prefix_start(self._count_of or 0))
 
     def _read(self, ending: str) -> Reading | None:
@@ -121,8 +126,7 @@ class ClineReader(WholeReader):
             what = f"replaces {self._count_of} messages, of which {len(items)} are here"
             self._short = Problem("compaction", what)
             draft.problems.append(self._short)
-        manifest = self._read(".json")
-        rest = manifest.rest if manifest is not None else {}
+        rest = self._manifest.rest if self._manifest is not None else {}
         ident, model, status = reading.rest.get("sessionId"), rest.get("model"), rest.get("status")
         draft.id = ident if isinstance(ident, str) and ident else self._ident()
         draft.model = self._feeder.model or (model if isinstance(model, str) else None)
@@ -143,12 +147,13 @@ class ClineReader(WholeReader):
             return
         for other in sorted(path.parent.glob("*.messages.json")):
             name = stem(other)
-            if other == path or other.is_symlink() or name in self.draft.lanes:
+            if other == path or other.is_symlink() or name in self.draft.lanes or name in self._unread:
                 continue
             try:
                 reading = self._sides.read_for(self.draft, other, LISTS)
             except (NotYet, Unreadable) as error:
                 self.draft.problem(other.name, str(error).partition(": ")[2])
+                self._unread.add(name)
                 continue
             items = reading.lists.get("messages", [])
             first = seconds(decoded(items[0]).get("ts")) if items else None

@@ -15,6 +15,7 @@ from agentmem.formats.agents.codex.records.lines import Entry, Place, entry_of, 
 from agentmem.formats.draft import Call, RunDraft
 from agentmem.formats.messages import Part
 from agentmem.formats.reader import Options
+from agentmem.formats.shared.lines import Tail
 from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable
 from agentmem.model import Field, Problem
 from agentmem.tokens import counter
@@ -45,6 +46,7 @@ class ExecReader:
         self._calls: dict[str, Call] = {}
         self._records = self._unknown = 0
         self._summary: Problem | None = None
+        self._tail = Tail()
 
     def watched(self) -> Iterable[Path]:
         return (self._path.parent,)
@@ -59,8 +61,8 @@ class ExecReader:
 
     def refresh(self) -> bool:
         change = self._file.change()
-        if change == "same":
-            return False
+        if change == "same" and self._records > self._unknown:
+            return self._tail.settle(self.draft, self._file)
         if change == "gone":
             if not self._records:
                 raise Unreadable(f"{self._path}: no such file")
@@ -70,14 +72,13 @@ class ExecReader:
         if change == "replaced":
             self._file.rewind()
             self._fresh("file replaced, read again")
-        elif self.draft.notice in ("file gone", "being written"):
+        elif self.draft.notice == "file gone":
             self.draft.notice = None
         for record in self._file.records():
             self._record(record)
         draft = self.draft
         draft.changed_at = self._file.changed_at
-        if self._file.torn:
-            draft.notice = draft.notice or "being written"
+        self._tail.settle(draft, self._file)
         if not self._records:
             raise NotYet(f"{self._path}: empty")
         self._tell_unknown()

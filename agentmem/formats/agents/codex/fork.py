@@ -12,7 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentmem.formats.agents.codex.records.lines import Entry, seconds
+from agentmem.formats.agents.codex.records.lines import Entry
+from agentmem.formats.shared.times import seconds
 from agentmem.pattern import pattern
 
 _UUID7 = pattern(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)

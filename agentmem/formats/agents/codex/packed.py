@@ -5,12 +5,13 @@ Needs `zstandard`, of the extra `stores`; it is imported when the first compress
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentmem.formats.source import AppendFile, Change, Record, Unreadable, open_plain, read_at
+from agentmem.formats.source import AppendFile, Change, Record, Unreadable, open_plain, read_at, slice_of
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SCHEME = "zst://"
@@ -55,10 +56,12 @@ class PackedFile:
         self._signature = self._file = None
 
     def records(self) -> Iterator[Record]:
-        """All records. Raises Unreadable, also where the extra is missing."""
+        """All records: it does not change, so that what one look leaves no other one reads. Raises Unreadable, also
+        where the extra is missing."""
         self._unpack()
         assert self._file is not None
-        yield from self._file.records()
+        with slice_of(math.inf):
+            yield from self._file.records()
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes of the unpacked text. Raises Unreadable."""

@@ -19,16 +19,12 @@ from agentmem.formats.agents.codex.records.items import call_of
 from agentmem.formats.agents.codex.records.lines import Place
 from agentmem.formats.draft import Call, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.messages import Part
-from agentmem.formats.usage import OPENAI
+from agentmem.formats.usage import OPENAI, amount
 from agentmem.model import Usage
 from agentmem.tape import Piece
 
 _KEYS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
          "reasoning_output_tokens", "total_tokens")  # fmt: skip
-
-
-def number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 class Counts:
@@ -45,7 +41,7 @@ class Counts:
         info = payload.get("info")
         if not isinstance(info, Mapping):
             return None
-        self.window = number(info.get("model_context_window")) or self.window
+        self.window = amount(info.get("model_context_window")) or self.window
         last, total = _figures(info.get("last_token_usage")), _figures(info.get("total_token_usage"))
         if last is not None and not last["input_tokens"]:
             self.estimate = last["total_tokens"] or None
@@ -69,7 +65,7 @@ def _figures(value: object) -> dict[str, int | None] | None:
     """The figures of a report; None if it has none of the prompt and none of the whole."""
     if not isinstance(value, Mapping):
         return None
-    found = {key: number(value.get(key)) for key in _KEYS}
+    found = {key: amount(value.get(key)) for key in _KEYS}
     return None if found["input_tokens"] is None and not found["total_tokens"] else found
 
 

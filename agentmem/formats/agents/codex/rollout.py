@@ -25,7 +25,7 @@ from agentmem.formats.agents.codex.thread import Thread
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.reader import Options
 from agentmem.formats.shared.standing import stand
-from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, slice_of
+from agentmem.formats.source import AppendFile, NotYet, Record, Unreadable, given_slice, slice_of
 from agentmem.model import Boundary, Problem, Where
 from agentmem.tokens import counter
 
@@ -112,7 +112,7 @@ class RolloutReader:
             self._read(self._main)
             changed = True
         changed |= self._read_children()
-        if not changed:
+        if not changed and self._understood:
             return self._went_quiet()
         if notice in ("file gone", "being written") and self.draft.notice == notice:
             self.draft.notice = None
@@ -143,7 +143,9 @@ class RolloutReader:
             # What was taken from events is told by items after all: the whole is read again without them.
             self._fresh(self.draft.notice)
             followed = self._main
-        followed.thread.told.flush(self._quiet(followed))
+        given = given_slice()
+        if given is None or followed.file.path not in given.behind:  # else it goes on behind what was read
+            followed.thread.told.flush(self._quiet(followed))
         if isinstance(followed.file, PackedFile) and followed.file.trouble:
             self.draft.problem(followed.path.name, followed.file.trouble)
 
@@ -395,6 +397,3 @@ def extract(raw: bytes, part: int) -> str | None:
     else:
         parts = item_parts(item) if isinstance(item, dict) else []
     return parts[part].text if part < len(parts) else None
-
-
-__all__ = ["QUIET_SECONDS", "RolloutReader", "extract"]

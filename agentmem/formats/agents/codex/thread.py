@@ -28,6 +28,7 @@ from agentmem.formats.agents.codex.response import ABORTED, Response
 from agentmem.formats.agents.codex.told import Told
 from agentmem.formats.draft import LaneDraft, RunDraft
 from agentmem.formats.messages import Part
+from agentmem.formats.usage import amount
 from agentmem.model import KINDS, Boundary
 from agentmem.tape import Piece, content_key
 
@@ -45,7 +46,6 @@ class Thread:
         self.spawned: dict[str, tuple[str | None, int]] = {}
         """Thread of a child -> (its name, n of the step that spawned it)."""
         self.ident: str | None = None
-        self.cwd: str | None = None
         self.response = Response(draft, lane)
         self.held = self.response.held
         self.told = Told(self)
@@ -106,9 +106,7 @@ class Thread:
                 self.draft.problem(f"line {place.line}", f"the head of another thread, {ident:.60}")
             return
         self.ident = ident if isinstance(ident, str) else ""
-        cwd, origin = payload.get("cwd"), payload.get("originator")
-        self.cwd = cwd if isinstance(cwd, str) else None
-        source = payload.get("source")
+        source, origin = payload.get("source"), payload.get("originator")
         self._once = source == "exec" or isinstance(source, Mapping) and "subagent" in source or origin == "codex_exec"
         self._copied.head(entry, payload)
         given = payload.get("base_instructions", payload.get("instructions"))
@@ -137,8 +135,8 @@ class Thread:
     def _context(self, payload: Mapping[str, Any]) -> None:
         self._model(payload.get("model"))
         policy = payload.get("truncation_policy")
-        if isinstance(policy, Mapping) and isinstance(policy.get("limit"), int):
-            limit = int(policy["limit"])
+        limit = amount(policy.get("limit")) if isinstance(policy, Mapping) else None
+        if isinstance(policy, Mapping) and limit is not None:
             self._limit = limit if policy.get("mode") == "tokens" else limit // history.BYTES_PER_TOKEN
 
     def _model(self, model: object) -> None:
@@ -322,8 +320,7 @@ class Thread:
             self.lane.boundary = Boundary("compaction", True, None, None, why, hidden)
 
     def _rolled_back(self, payload: Mapping[str, Any], place: Place) -> None:
-        turns = payload.get("num_turns")
-        count = turns if isinstance(turns, int) and turns > 0 else 1
+        count = amount(payload.get("num_turns")) or 1
         self.response.end(forget=True)
         self.response.interrupt()
         if not history.rollback(self.lane, count, place):
@@ -368,8 +365,8 @@ class Thread:
 
     def _started(self, payload: Mapping[str, Any]) -> None:
         self.response.end()
-        window = payload.get("model_context_window")
-        if isinstance(window, int) and window > 0 and (self._main or self.draft.window is None):
+        window = amount(payload.get("model_context_window"))
+        if window and (self._main or self.draft.window is None):
             self.draft.window, self.draft.window_source = window, "declared"
         if self._main:
             self.draft.finished, self.draft.ended_as = False, None

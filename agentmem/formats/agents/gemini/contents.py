@@ -71,7 +71,7 @@ def asked(parts: list[Part]) -> int | None:
 def plan_of(part: object) -> list[tuple[str, bool]] | None:
     """(title, done) an item, if this part of a content writes the todo list."""
     call = part.get("functionCall") if isinstance(part, Mapping) else None
-    if not isinstance(call, Mapping) or call.get("name") not in _PLANS:
+    if not isinstance(call, Mapping) or str(call.get("name")) not in _PLANS:
         return None
     args = call.get("args")
     items = args.get("todos") if isinstance(args, Mapping) else None

@@ -10,7 +10,7 @@ from typing import Any
 import xxhash
 
 from agentmem.formats.agents.gemini.chat import Chat, Place
-from agentmem.formats.agents.gemini.parts import bits_of
+from agentmem.formats.agents.gemini.parts import TYPES, bits_of
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode, encode
 from agentmem.formats.reader import Keeper, KeptHere, Options, Version
@@ -86,10 +86,10 @@ class LegacyReader:
         self.draft.id = ident if isinstance(ident, str) and ident else self.draft.id
         self.draft.changed_at = self._file.changed_at
         found = [item.data for item in reading.records("messages")]
-        self._version(found, self._file.changed_at or time.time(), keep=not reading.cut)
+        wrong = self._version(found, self._file.changed_at or time.time(), keep=not reading.cut)
         problems = self.draft.problems
         problems[:] = [one for one in problems if one not in self._odd]
-        self._odd = [Problem(where, what) for where, what in reading.odd()]
+        self._odd = [*wrong, *(Problem(where, what) for where, what in reading.odd())]
         problems.extend(self._odd)
         return True
 
@@ -105,7 +105,9 @@ class LegacyReader:
             if len(whole) == len(messages):
                 self._version(whole, version.seen_at, keep=False)
 
-    def _version(self, messages: list[bytes], at: float, *, keep: bool) -> None:
+    def _version(self, messages: list[bytes], at: float, *, keep: bool) -> list[Problem]:
+        """Take in one version. Returns what is wrong with its messages."""
+        wrong: list[Problem] = []
         keys = tuple(xxhash.xxh3_64_intdigest(data) for data in messages)
         listed: list[tuple[str, Mapping[str, Any], Place]] = []
         for place, (key, data) in enumerate(zip(keys, messages, strict=True)):
@@ -113,10 +115,13 @@ class LegacyReader:
             try:
                 record = decode(data)
             except ValueError as error:
-                self.draft.problem(f"message {place + 1}", f"not JSON: {error}")
+                wrong.append(Problem(f"message {place + 1}", f"not JSON: {error}"))
                 continue
             if not isinstance(record, dict) or not isinstance(record.get("type"), str):
-                self.draft.problem(f"message {place + 1}", "no record")
+                wrong.append(Problem(f"message {place + 1}", "no record"))
+                continue
+            if record["type"] not in TYPES:
+                wrong.append(Problem(f"message {place + 1}", f"of an unknown type, {record['type']:.60}"))
                 continue
             source, offset, length = f"history:{self._path}", key, len(data)
             listed.append(
@@ -129,3 +134,4 @@ class LegacyReader:
         self._known.update(keys)
         self._keys = keys
         self._chat.listed(listed, "this version", recorded=False)
+        return wrong

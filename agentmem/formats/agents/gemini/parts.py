@@ -9,9 +9,12 @@ import msgspec
 
 from agentmem.formats.messages import Part, arguments_text, call_text, compact_json, image, is_summary
 from agentmem.formats.shared.sections import split_summary
+from agentmem.formats.usage import amount
 from agentmem.model import Kind, Outcome, Usage
 from agentmem.tape import content_key
 
+TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
+"""Of the records that are messages."""
 _RULE = "input, cached included"
 _OUTCOMES: dict[str, Outcome] = {"success": "ok", "error": "error", "cancelled": "denied"}
 _PLANS = frozenset({"write_todos", "write_todos_list", "todo_write"})
@@ -132,11 +135,8 @@ def usage_of(record: Mapping[str, Any], source: str) -> Usage | None:
     if not isinstance(tokens, Mapping):
         return None
 
-    def number(name: str) -> int | None:
-        value = tokens.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-    return Usage(number("input"), number("cached"), None, number("output"), number("thoughts"), None, _RULE, source)
+    given, cached, output, thoughts = (amount(tokens.get(name)) for name in ("input", "cached", "output", "thoughts"))
+    return Usage(given, cached, None, output, thoughts, None, _RULE, source)
 
 
 def plan_of(record: Mapping[str, Any]) -> tuple[list[tuple[str, bool]], str] | None:
@@ -150,6 +150,8 @@ def plan_of(record: Mapping[str, Any]) -> tuple[list[tuple[str, bool]], str] | N
         if isinstance(items, list):
             found = []
             for item in items:
+                if not isinstance(item, Mapping):
+                    continue
                 title = next((item[n] for n in ("description", "content", "title") if isinstance(item.get(n), str)), "")
                 if title:
                     found.append((title, item.get("status") in ("completed", "done", "cancelled")))

@@ -21,6 +21,7 @@ from agentmem.formats.shared.lines import LineReader
 from agentmem.formats.shared.standing import stand
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import AppendFile, Record, Unreadable, read_at
+from agentmem.formats.usage import amount
 from agentmem.model import KINDS, Boundary, Field, Usage, Where
 from agentmem.tape import Piece, content_key
 
@@ -69,7 +70,7 @@ class _Lane:
             return None  # the first record of an id counts, as for the agent itself
         node = self._hang(ident, value, record)
         subtype = value.get("subtype")
-        message = None if subtype in _ASIDE else value.get("message")
+        message = None if isinstance(subtype, str) and subtype in _ASIDE else value.get("message")
         if sort == "assistant":
             self._answered(node, value, message, record)
         elif sort == "system":
@@ -127,8 +128,8 @@ class _Lane:
         name = model if isinstance(model, str) and model else None
         if lane is draft.main:
             draft.model = name or draft.model
-            window = value.get("contextWindowSize")
-            if isinstance(window, int) and window > 0:
+            window = amount(value.get("contextWindowSize"))
+            if window:
                 draft.window, draft.window_source = window, "declared"
         lane.close(at=at, usage=usage_of(value.get("usageMetadata"), f"line {record.line}"), model=name)
         ids = []
@@ -193,7 +194,7 @@ class _Lane:
             told: Mapping[str, Any] = info if isinstance(info, Mapping) else {}
             if isinstance(given.get("compressedHistory"), list):
                 self._listed(node, given["compressedHistory"], record)
-                before, after = (_count(told.get(name)) for name in ("originalTokenCount", "newTokenCount"))
+                before, after = (amount(told.get(name)) for name in ("originalTokenCount", "newTokenCount"))
                 why = f"chat_compression record, line {record.line}"
                 self.lane.boundary = Boundary("compaction", True, before, after, why)
         elif isinstance(given.get("history"), list) and not self.lane.steps:
@@ -304,11 +305,7 @@ class QwenReader(LineReader):
                 taken.lane.spawned_by = ("main", self._main.calls[call])
             change = file.change()
             if change == "replaced":
-                self.draft.problem(path.name, "the subagent's chat was replaced; what was read stays")
-                file.rewind()
-                for _ in file.records():
-                    pass  # what follows is read on from here
-                continue
+                return self.read_again("a subagent's chat was replaced, read again")
             if change != "grown":
                 continue
             for value, part in self.beside(file, path.name):
@@ -353,11 +350,7 @@ def usage_of(value: object, source: str) -> Usage | None:
     if not isinstance(value, Mapping):
         return None
     prompt, cached, output, thoughts = (
-        _count(value.get(name))
+        amount(value.get(name))
         for name in ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
     )
     return Usage(prompt, cached, None, output, thoughts, None, _RULE, source) if prompt or output else None
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from agentmem.formats.agents.gemini.chat import Chat, Place
 from agentmem.formats.agents.gemini.legacy import LegacyReader, extract_bits
-from agentmem.formats.agents.gemini.parts import display
-from agentmem.formats.loose import canonical
+from agentmem.formats.agents.gemini.parts import TYPES, display
+from agentmem.formats.loose import canonical, decode
 from agentmem.formats.reader import Format, Options, Reader
 from agentmem.formats.shared.lines import LineReader
 from agentmem.formats.shared.peek import PEEK_BYTES, line_info
@@ -23,7 +21,6 @@ from agentmem.model import RunInfo, Where
 from agentmem.pattern import pattern
 
 _PARTS = 4096
-_TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
 _HEAD = pattern(rb'"sessionId"\s*:\s*"')
 
 
@@ -74,7 +71,7 @@ class GeminiReader(LineReader):
             if isinstance(value.get("messages"), list):
                 self._set(chat, value, where, label)
             self._count("metadata")
-        elif str(value.get("type")) in _TYPES:
+        elif str(value.get("type")) in TYPES:
             chat.record(value, where(0), label, str(value.get("id") or label))
             self._count(str(value["type"]))
         else:
@@ -88,11 +85,14 @@ class GeminiReader(LineReader):
     def _set(self, chat: Chat, given: Mapping[str, Any], where: Any, label: str) -> None:
         messages = given.get("messages")
         if isinstance(messages, list):
-            listed = [
-                (str(message.get("id") or f"{label}/{index}"), message, where(index + 1))
-                for index, message in enumerate(messages)
-                if isinstance(message, Mapping) and str(message.get("type")) in _TYPES
-            ]
+            listed = []
+            for index, message in enumerate(messages):
+                sort = str(message.get("type")) if isinstance(message, Mapping) else "no object"
+                if isinstance(message, Mapping) and sort in TYPES:
+                    listed.append((str(message.get("id") or f"{label}/{index}"), message, where(index + 1)))
+                else:
+                    self._unknown += 1
+                    self._count(f"?{sort}")
             chat.listed(listed, label)
             self._count("$set.messages")
         scratchpad = given.get("memoryScratchpad")
@@ -117,9 +117,7 @@ class GeminiReader(LineReader):
                 chat.lane.spawned_by = self._spawned(ident)  # its chat may come before the call that names it
             change = file.change()
             if change == "replaced":
-                self.draft.problem(path.name, "the subagent's chat was replaced; what was read stays")
-                del self._subs[ident]
-                continue
+                return self.read_again("a subagent's chat was replaced, read again")
             if change != "grown":
                 continue
             for value, part in self.beside(file, path.name):
@@ -143,8 +141,8 @@ def _lines(head: bytes) -> bool:
     first, newline, _ = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n").partition(b"\n")
     if newline:
         try:
-            msgspec.json.decode(first.strip(b"\r \t"), type=msgspec.Raw)
-        except (msgspec.DecodeError, RecursionError):
+            decode(first.strip(b"\0\r \t"))
+        except ValueError:
             return False
         return not (b'"messages"' in first and b'"type"' in first and not _rest(head))
     return first.rstrip().endswith(b"}") and b'"messages"' not in first

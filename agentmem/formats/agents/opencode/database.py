@@ -34,9 +34,9 @@ class _Held(msgspec.Struct, eq=False):
     """What was read of one session."""
 
     session: Session
-    messages: dict[str, int] = msgspec.field(default_factory=dict)
-    """Message -> when it was last updated."""
-    parts: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
+    messages: dict[str, object] = msgspec.field(default_factory=dict)
+    """Message -> when it was last updated, as it stands there: another value tells of a change."""
+    parts: dict[str, tuple[str, object]] = msgspec.field(default_factory=dict)
     """Part -> (its message, when it was last updated)."""
     infos: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
 
@@ -109,13 +109,13 @@ class DatabaseReader:
                 raise Unreadable(f"{self._path}: no session {ident}")
             about = dict(zip(names, row, strict=True))
             messages = {
-                str(one): int(at or 0)
+                str(one): at
                 for one, at in connection.execute(
                     "SELECT id, time_updated FROM message WHERE session_id=? ORDER BY time_created, id", (ident,)
                 )
             }
             parts = {
-                str(one): (str(owner), int(at or 0))
+                str(one): (str(owner), at)
                 for one, owner, at in connection.execute(
                     "SELECT id, message_id, time_updated FROM part WHERE session_id=? ORDER BY id", (ident,)
                 )

@@ -14,6 +14,8 @@ import msgspec
 from agentmem.formats.loose import decode
 from agentmem.formats.messages import Part, arguments_text, call_text, image
 from agentmem.formats.shared.sections import split_summary
+from agentmem.formats.shared.times import seconds
+from agentmem.formats.usage import money_of
 from agentmem.model import Outcome, Usage
 
 CLEARED = "[Old tool result content cleared]"
@@ -151,8 +153,7 @@ def usage_of(tokens: object, cost: object, source: str) -> Usage | None:
     prompt = None if fresh is None else fresh + (read or 0) + (written or 0)
     if not prompt and not output:
         return None
-    money = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    return Usage(prompt, read, written, output, number(tokens, "reasoning"), money, _RULE, source)
+    return Usage(prompt, read, written, output, number(tokens, "reasoning"), money_of(cost), _RULE, source)
 
 
 def plan_of(part: Mapping[str, Any]) -> list[tuple[str, bool]] | None:
@@ -175,4 +176,18 @@ def todos(items: object) -> list[tuple[str, bool]]:
 
 
 def _milliseconds(value: object) -> float | None:
-    return value / 1000 if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
+        return value / 1000
+    return None
+
+
+def completed(info: Mapping[str, Any]) -> bool:
+    """Whether a message says when it was ended."""
+    times = info.get("time")
+    return isinstance(times, Mapping) and times.get("completed") is not None
+
+
+def created(info: Mapping[str, Any]) -> float | None:
+    """When a message was begun, seconds since the epoch."""
+    times = info.get("time")
+    return seconds(times.get("created")) if isinstance(times, Mapping) else None

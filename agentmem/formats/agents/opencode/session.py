@@ -16,6 +16,8 @@ from agentmem.formats.agents.opencode.parts import (
     QUIET,
     RESULT,
     STUB,
+    completed,
+    created,
     piece,
     plan_of,
     text_of,
@@ -25,11 +27,11 @@ from agentmem.formats.agents.opencode.parts import (
 )
 from agentmem.formats.draft import Call, LaneDraft, RunDraft
 from agentmem.formats.shared.standing import stand
-from agentmem.formats.shared.times import seconds
 from agentmem.model import Boundary, Field, Where
 from agentmem.tape import Piece
 
 _GONE = "messages taken back"
+_PARTS = "parts"
 
 
 class PartRow(msgspec.Struct, frozen=True):
@@ -117,13 +119,13 @@ class Session:
             self._order.append(ident)
             known.parent = text_of(info.get("parentID"))
             if role == "assistant":
-                self.settle(_created(info))
+                self.settle(created(info))
                 self._step(known, info)
             self.lane.answered = False
         self._touched(ident)
         known.summary = info.get("summary") is True and known.role == "assistant"
         # Older versions name neither the message that is answered nor why the answer ended, only when.
-        known.finished = bool(info.get("finish")) or (known.parent is None and _completed(info))
+        known.finished = bool(info.get("finish")) or (known.parent is None and completed(info))
         known.stopped = known.finished and info.get("finish") != "tool-calls"
         error = info.get("error")
         aborted = isinstance(error, Mapping) and error.get("name") == "MessageAbortedError"
@@ -140,7 +142,7 @@ class Session:
         self._changed = min(self._changed, self._places[ident])
 
     def _step(self, known: _Message, info: Mapping[str, Any]) -> None:
-        at = _created(info)
+        at = created(info)
         model = text_of(info.get("modelID"))
         self.draft.model = model or self.draft.model
         self.lane.close(at=at, model=model)
@@ -191,8 +193,18 @@ class Session:
         else:
             name = f"?{sort}"
             self.draft.counts[name] = self.draft.counts.get(name, 0) + int(fresh)
+            if fresh:
+                self._tell_unknown()
             return
         self.draft.counts[sort] = self.draft.counts.get(sort, 0) + int(fresh)
+
+    def _tell_unknown(self) -> None:
+        """One problem that sums up the parts, of all sessions of the run, that were not understood."""
+        draft = self.draft
+        named = sorted((name[1:], n) for name, n in draft.counts.items() if name.startswith("?"))
+        told = ", ".join(f"{name:.60} x{n}" for name, n in named)
+        draft.problems[:] = [one for one in draft.problems if one.where != _PARTS]
+        draft.problem(_PARTS, f"{sum(n for _, n in named)} of unknown types: {told}")
 
     def _plain(self, known: _Message, held: _Part, row: PartRow) -> None:
         role = "summary" if known.summary else known.role
@@ -382,13 +394,3 @@ class Session:
             (f.name, f.value, f.segment, f.done) for f in self.lane.fields
         ]:
             self.lane.fields = fields
-
-
-def _completed(info: Mapping[str, Any]) -> bool:
-    times = info.get("time")
-    return isinstance(times, Mapping) and times.get("completed") is not None
-
-
-def _created(info: Mapping[str, Any]) -> float | None:
-    times = info.get("time")
-    return seconds(times.get("created")) if isinstance(times, Mapping) else None

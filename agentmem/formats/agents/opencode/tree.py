@@ -19,7 +19,8 @@ import msgspec
 import xxhash
 
 from agentmem.formats.loose import decode
-from agentmem.formats.source import UNREADABLE_SECONDS, NotYet, Unreadable, open_plain
+from agentmem.formats.shared.whole import read_small
+from agentmem.formats.source import UNREADABLE_SECONDS, NotYet, Unreadable
 
 _LIMIT = 64 * 1024 * 1024
 _TICK_NS = 20_000_000
@@ -77,7 +78,7 @@ class Tree:
         seen = self._seen.get(entry.path)
         if seen is not None and seen.stamp == entry.stamp and not seen.racy:
             return None
-        data = _read(entry.path)
+        data = read_small(entry.path, _LIMIT)
         digest = xxhash.xxh3_64_intdigest(data)
         racy = time.time_ns() - entry.stamp[2] < _TICK_NS
         self._seen[entry.path] = _Seen(entry.stamp, digest, racy)
@@ -124,7 +125,7 @@ def head(entry: Entry) -> Head | None:
 @lru_cache(maxsize=20_000)
 def _head(path: str, stamp: tuple[int, int, int]) -> Head:
     """Raises ValueError, Unreadable for what is no session, so that it is not remembered."""
-    value = decode(_read(path))
+    value = decode(read_small(path, _LIMIT))
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         raise ValueError("no session")
 
@@ -134,8 +135,8 @@ def _head(path: str, stamp: tuple[int, int, int]) -> Head:
 
     times = value.get("time")
     made = times.get("created") if isinstance(times, dict) else None
-    number = isinstance(made, int | float) and not isinstance(made, bool)
-    return Head(value["id"], text("parentID"), text("directory"), text("title"), float(made or 0) if number else 0.0)
+    at = float(made) if isinstance(made, int | float) and not isinstance(made, bool) and 0 < made < 1e15 else 0.0
+    return Head(value["id"], text("parentID"), text("directory"), text("title"), at)
 
 
 def _scan(folder: str) -> Iterator[Entry]:
@@ -151,18 +152,6 @@ def _scan(folder: str) -> Iterator[Entry]:
                 yield Entry(one.name[:-5], one.path, (status.st_ino, status.st_size, status.st_mtime_ns))
     except OSError:
         return
-
-
-def _read(path: str) -> bytes:
-    """A small file, whole. Raises Unreadable."""
-    descriptor = open_plain(path)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size > _LIMIT:
-            raise Unreadable(f"{path}: {size:,} bytes, more than a file of the storage may have")
-        return os.pread(descriptor, size, 0)
-    finally:
-        os.close(descriptor)
 
 
 def sessions(root: Path) -> Iterator[Entry]:

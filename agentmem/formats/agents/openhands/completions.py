@@ -17,8 +17,9 @@ from agentmem.formats.messages import Message, split
 from agentmem.formats.reader import Format, Options
 from agentmem.formats.shared.lines import QUIET_SECONDS
 from agentmem.formats.shared.times import seconds
-from agentmem.formats.source import NotYet, Unreadable, open_plain
-from agentmem.formats.usage import usage_of
+from agentmem.formats.shared.whole import read_small
+from agentmem.formats.source import NotYet, Unreadable
+from agentmem.formats.usage import amount, usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList
 from agentmem.model import Where
 from agentmem.pattern import pattern
@@ -71,8 +72,11 @@ class CompletionsReader:
     def refresh(self) -> bool:
         """Read the logs that are new. Raises Unreadable, NotYet while there is nothing to show."""
         changed = False
-        names = sorted(_logs(self._path), key=_order) if self._path.is_dir() else [str(self._path)]
-        for name in names:
+        if self._done and not self._path.exists():
+            changed, self.draft.notice = self.draft.notice != "file gone", "file gone"
+            return changed
+        self.draft.notice = None
+        for name in self._names():
             if name in self._done:
                 continue
             try:
@@ -87,6 +91,12 @@ class CompletionsReader:
                 else:
                     del self._sizes[name]  # read again at the next look
                 continue
+            except Unreadable as error:
+                if name == str(self._path):
+                    raise
+                self._done.add(name)
+                self.draft.problem(Path(name).name, str(error).removeprefix(f"{name}: "))
+                continue
             except OSError as error:
                 raise Unreadable(f"{name}: {(error.strerror or 'unreadable').lower()}") from None
             self._done.add(name)
@@ -96,6 +106,15 @@ class CompletionsReader:
         if not self.draft.main.steps:
             raise NotYet(f"{self._path}: no whole log yet")
         return changed
+
+    def _names(self) -> list[str]:
+        """The logs, in order of time. Raises Unreadable."""
+        if not self._path.is_dir():
+            return [str(self._path)]
+        try:
+            return sorted(_logs(self._path), key=_order)
+        except OSError as error:
+            raise Unreadable(f"{self._path}: {(error.strerror or 'unreadable').lower()}") from None
 
     def _call(self, log: Mapping[str, Any], name: str, length: int) -> None:
         draft, lane = self.draft, self.draft.main
@@ -109,8 +128,8 @@ class CompletionsReader:
         body: Mapping[str, Any] = response if isinstance(response, Mapping) else {}
         model = body.get("model")
         draft.model = model if isinstance(model, str) else draft.model
-        window = log.get("context_window")
-        if isinstance(window, int) and not isinstance(window, bool) and window > 0:
+        window = amount(log.get("context_window"))
+        if window:
             draft.window, draft.window_source = window, "declared"
         usage = usage_of(body.get("usage"), Path(name).name)
         lane.close(at=seconds(log.get("timestamp")), usage=usage, model=draft.model)
@@ -140,14 +159,7 @@ class CompletionsReader:
 
 
 def _read(name: str) -> tuple[dict[str, Any], int]:
-    descriptor = open_plain(name)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size > _LIMIT:
-            raise Unreadable(f"{name}: {size:,} bytes, more than a log may have")
-        data = os.pread(descriptor, size, 0)
-    finally:
-        os.close(descriptor)
+    data = read_small(name, _LIMIT)
     try:
         value = decode(data.removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
@@ -172,10 +184,10 @@ def _order(name: str) -> tuple[float, str]:
 def recognise(path: Path, head: bytes) -> bool:
     """A file with a request, its answer and `latency_sec`; or a folder of such files only."""
     if not head:
-        if not path.is_dir():
-            return False
-        with os.scandir(path) as entries:
-            names = [entry.name for entry in entries if not entry.name.startswith(".")]
+        try:
+            names = [name for name in os.listdir(path) if not name.startswith(".")] if path.is_dir() else []
+        except OSError:
+            return False  # a folder that cannot be read is nobody's
         return bool(names) and all(_FILE.match(name) for name in names)
     start = head[:300].translate(None, b" \t\r\n").removeprefix(b"\xef\xbb\xbf")
     if not (start.startswith(b'{"messages":[') or start.startswith(b'{"input":[')):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from agentmem.formats.agents.openhands.fold import Fold
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options, Reader
-from agentmem.formats.shared.lines import BEING_WRITTEN, LineReader
+from agentmem.formats.shared.lines import BEING_WRITTEN, QUIET_SECONDS, LineReader
 from agentmem.formats.shared.peek import line_info
-from agentmem.formats.source import NotYet, Record, SnapshotFile, Unreadable, open_plain
-from agentmem.model import RunInfo, Where
+from agentmem.formats.shared.rewriting import changed_at
+from agentmem.formats.shared.whole import read_small
+from agentmem.formats.source import NotYet, Record, SnapshotFile, Unreadable
+from agentmem.model import Problem, RunInfo, Where
 from agentmem.pattern import pattern
 from agentmem.tokens import counter
 
@@ -23,6 +26,8 @@ _FILE = pattern(r"event-(\d{1,9})-.+\.json\Z")
 _KIND = pattern(rb'"kind"\s*:\s*"(?:[A-Z]\w*Event|Condensation\w*|\w*RejectObservation)"')
 _LIMIT = 64 * 1024 * 1024
 _PLACES = 400
+_FIRST = 12
+"""Lines in which an event is looked for: the first one may be damaged."""
 
 
 def extract(raw: bytes, part: int) -> str | None:
@@ -69,7 +74,11 @@ class FolderReader:
         self._fold = Fold(self.draft)
         self._next = 0
         self._missing: set[int] = set()
+        self._taken: dict[int, str] = {}
+        """Names of the files that were taken in, by their numbers."""
         self._torn: str | None = None
+        self._damage: Problem | None = None
+        """What is wrong with the newest file, once nobody seems to write it any more."""
         self._unknown = self._total = 0
         self._base, self._tasks = SnapshotFile(self._path / "base_state.json"), SnapshotFile(self._path / "TASKS.json")
 
@@ -89,8 +98,8 @@ class FolderReader:
             self.draft.notice = "file gone"
             return changed
         last = max(files, default=-1)
-        if last < self._next - 1 or self._missing & files.keys():
-            rewritten = last < self._next - 1
+        rewritten = last < self._next - 1 or any(files.get(at, name) != name for at, name in self._taken.items())
+        if rewritten or self._missing & files.keys():
             self._restart("history rewritten, read again" if rewritten else None)
         changed = self._read(files, last)
         changed |= self._side_files()
@@ -109,6 +118,7 @@ class FolderReader:
     def _read(self, files: dict[int, str], last: int) -> bool:
         draft, changed = self.draft, False
         was, self._torn = self._torn, None
+        wrong: Problem | None = None
         while self._next <= last:
             index = self._next
             label = f"event {index}"
@@ -119,23 +129,38 @@ class FolderReader:
             else:
                 why = self._event(self._events / name, label, index - 1 in self._missing)
                 if why is not None and index == last:
-                    self._torn = name
+                    self._torn, wrong = name, Problem(name, why)
                     break
                 if why is not None:
                     self._missing.add(index) if why == "empty" else None
                     draft.problem(name, why)
+                self._taken[index] = name
             self._next += 1
             changed = True
+        quiet = self._torn is not None and time.time() - changed_at(self._events / self._torn) > QUIET_SECONDS
         if draft.notice in (None, BEING_WRITTEN):
-            draft.notice = BEING_WRITTEN if self._torn else None
+            draft.notice = BEING_WRITTEN if self._torn and not quiet else None
+        told = self._tell(wrong if quiet else None)
         if changed:
             self._sum_up()
-        return changed or was != self._torn
+        return changed or told or was != self._torn
+
+    def _tell(self, wrong: Problem | None) -> bool:
+        """What is wrong with the newest file, in place of what was. Returns whether that is news."""
+        held, problems = self._damage, self.draft.problems
+        if held is not None and wrong is not None and (held.where, held.what) == (wrong.where, wrong.what):
+            return False
+        if held is not None:
+            problems.remove(held)
+        if wrong is not None:
+            problems.append(wrong)
+        self._damage = wrong
+        return held is not wrong
 
     def _event(self, path: Path, label: str, damaged: bool) -> str | None:
         """Take in one event file. Returns what is wrong with it."""
         try:
-            data = read_whole(path)
+            data = read_small(path, _LIMIT)
             at = path.stat().st_mtime
         except (Unreadable, OSError) as error:
             return str(error).rpartition(": ")[2]
@@ -194,37 +219,26 @@ class FolderReader:
             self._fold.plan(tasks_of(items))
 
 
-def read_whole(path: Path) -> bytes:
-    """A small file, whole. Raises Unreadable."""
-    descriptor = open_plain(path)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size > _LIMIT:
-            raise Unreadable(f"{path}: {size:,} bytes, more than an event may have")
-        return os.pread(descriptor, size, 0)
-    finally:
-        os.close(descriptor)
-
-
 def open_conversation(path: Path, options: Options) -> Reader:
     """A reader of a folder or of a file of lines."""
     return FolderReader(path, options) if path.is_dir() else LinesReader(path, options)
 
 
 def recognise(path: Path, head: bytes) -> bool:
-    """A folder with event files, or lines whose first is an event."""
+    """A folder with event files, or lines one of the first of which is an event."""
     if not head:
         events = path / "events"
         if not events.is_dir():
             return False
         if (path / "base_state.json").exists():
             return True
-        with os.scandir(events) as entries:
-            return any(_FILE.match(entry.name) for entry in entries)
-    first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n").partition(b"\n")
-    if not first.startswith(b'{"') or b'"source"' not in first or not _KIND.search(first):
-        return False
-    return bool(newline) or not rest
+        try:
+            with os.scandir(events) as entries:
+                return any(_FILE.match(entry.name) for entry in entries)
+        except OSError:
+            return False  # a folder that cannot be read is nobody's
+    lines = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\0 \t\r\n").split(b"\n", _FIRST)[:_FIRST]
+    return any(line.startswith(b'{"') and b'"source"' in line and _KIND.search(line) is not None for line in lines)
 
 
 def places(folder: Path) -> Iterable[Path]:
@@ -238,7 +252,7 @@ def places(folder: Path) -> Iterable[Path]:
     named = f'"working_dir":"{folder}"'.encode()
     for _, name in found[:_PLACES]:
         try:
-            state = read_whole(Path(name) / "base_state.json")
+            state = read_small(Path(name) / "base_state.json", _LIMIT)
         except (Unreadable, OSError):
             continue  # no conversation, or one that has not begun
         if named in state.replace(b'": "', b'":"'):
@@ -253,7 +267,7 @@ def peek(path: Path) -> RunInfo:
                        agent="OpenHands")  # fmt: skip
     state: dict[str, Any] = {}
     try:
-        value = decode(read_whole(path / "base_state.json"))
+        value = decode(read_small(path / "base_state.json", _LIMIT))
         state = value if isinstance(value, dict) else {}
     except (Unreadable, ValueError):
         pass  # the row is made without it
@@ -263,7 +277,7 @@ def peek(path: Path) -> RunInfo:
             names = sorted(entry.name for entry in entries if _FILE.match(entry.name))
         at = (path / "events" / names[-1]).stat().st_mtime if names else at
         for name in names[:8]:
-            goal = goal or _request(decode(read_whole(path / "events" / name)))
+            goal = goal or _request(decode(read_small(path / "events" / name, _LIMIT)))
     except (OSError, ValueError, Unreadable):
         goal = goal or None  # the row is made with what was read
     agent = state.get("agent")

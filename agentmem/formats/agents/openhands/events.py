@@ -115,17 +115,23 @@ def _action(event: Mapping[str, Any]) -> list[Part]:
 
 def _observed(observation: Mapping[str, Any]) -> str:
     text = texts(observation.get("content", observation.get("output")))
-    metadata = observation.get("metadata")
-    if isinstance(metadata, Mapping):
-        text = f"{metadata.get('prefix') or ''}{text}{metadata.get('suffix') or ''}"
-        if metadata.get("working_dir"):
-            text += f"\n[Current working directory: {metadata['working_dir']}]"
-        if metadata.get("py_interpreter_path"):
-            text += f"\n[Python interpreter: {metadata['py_interpreter_path']}]"
-        code = metadata.get("exit_code")
-        if isinstance(code, int) and code != -1:
-            text += f"\n[Command finished with exit code {code}]"
+    text = framed(text, observation.get("metadata"))
     return ERROR_HEADER + text if observation.get("is_error") is True else text
+
+
+def framed(text: str, metadata: object) -> str:
+    """What a command wrote with what is told the model around it."""
+    if not isinstance(metadata, Mapping):
+        return text
+    text = f"{metadata.get('prefix') or ''}{text}{metadata.get('suffix') or ''}"
+    if metadata.get("working_dir"):
+        text += f"\n[Current working directory: {metadata['working_dir']}]"
+    if metadata.get("py_interpreter_path"):
+        text += f"\n[Python interpreter: {metadata['py_interpreter_path']}]"
+    code = metadata.get("exit_code")
+    if isinstance(code, int) and code != -1:
+        text += f"\n[Command finished with exit code {code}]"
+    return text
 
 
 def tasks(event: Mapping[str, Any]) -> list[tuple[str, bool]] | None:

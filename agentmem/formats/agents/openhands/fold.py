@@ -16,6 +16,7 @@ from agentmem.formats.agents.openhands.stats import Stats
 from agentmem.formats.draft import Call, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.outcome import judge
 from agentmem.formats.shared.times import seconds
+from agentmem.formats.usage import amount
 from agentmem.model import Boundary, Field, Outcome, Where
 from agentmem.tape import Piece
 
@@ -101,6 +102,8 @@ class Fold:
         if view.tip is not None:
             self._tips.pop(view.tip, None)
         view.tip = ident or label
+        if view.tip in self._known:
+            self.draft.problem(label, f"id {view.tip:.40} is given again, to another event")
         self._known[view.tip], self._tips[view.tip] = known, view
         self.draft.counts[kind] = self.draft.counts.get(kind, 0) + 1
         if kind == "Condensation":
@@ -108,7 +111,7 @@ class Fold:
         elif kind in QUIET:
             self._state(event, label)
         elif kind == "ActionEvent" or (kind == "MessageEvent" and event.get("source") == "agent"):
-            self._said(view, known, event, where, label)
+            self._said(view, known, event, where)
         elif kind in ("SystemPromptEvent", "MessageEvent"):
             self._brought(view, known, event, where)
         elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation", "RejectObservation"):
@@ -143,11 +146,12 @@ class Fold:
         self._views[ident] = self._view = view
 
     def _refold(self, leaf: str) -> list[tuple[str, tuple[int, ...]]]:
-        """The view as it was at an event: its path, folded from the start."""
-        path = []
+        """The view as it was at an event: its path, folded from the start. Ids that are given twice may name each
+        other."""
+        path: dict[str, None] = {}
         at: str | None = leaf
-        while at is not None and at in self._known:
-            path.append(at)
+        while at is not None and at in self._known and at not in path:
+            path[at] = None
             at = self._known[at].parent
         view: list[tuple[str, tuple[int, ...]]] = []
         for ident in reversed(path):
@@ -188,14 +192,12 @@ class Fold:
                     break
         self._enter(view, known, view.tip or "", tuple(view.lane.append(piece) for _, piece in made))
 
-    def _said(
-        self, view: _View, known: _Known, event: Mapping[str, Any], where: Callable[[int], Where], label: str
-    ) -> None:
+    def _said(self, view: _View, known: _Known, event: Mapping[str, Any], where: Callable[[int], Where]) -> None:
         """A call or a message of the agent; calls of one response are one step."""
         lane = view.lane
         response = text_of(event.get("llm_response_id"))
         if response is None or response != view.response or not lane.steps:
-            self._close(view, event, response, label)
+            self._close(view, event, response)
         view.response = response
         at = seconds(event.get("timestamp"))
         pieces = []
@@ -213,12 +215,12 @@ class Fold:
             self._plan, self._plan_event = plan, view.tip
             lane.fields = self._fields(view)
 
-    def _close(self, view: _View, event: Mapping[str, Any], response: str | None, label: str) -> None:
+    def _close(self, view: _View, event: Mapping[str, Any], response: str | None) -> None:
         lane = view.lane
         if view.calls:
             view.remove(set(view.calls.values()))
             view.calls.clear()
-        usage = self.stats.usage(response, label)
+        usage = self.stats.usage(response)
         step = lane.close(at=seconds(event.get("timestamp")), usage=usage, model=self.draft.model)
         if response is not None:
             self._steps[response] = (lane, step)
@@ -316,15 +318,15 @@ class Fold:
         llm = agent.get("llm") if isinstance(agent, Mapping) else None
         if isinstance(llm, Mapping):
             self.draft.model = text_of(llm.get("model")) or self.draft.model
-            window = llm.get("max_input_tokens")
-            if isinstance(window, int) and not isinstance(window, bool) and window > 0:
+            window = amount(llm.get("max_input_tokens"))
+            if window:
                 self.draft.window, self.draft.window_source = window, "declared"
         if "execution_status" in state:
             self.status(state["execution_status"])
         self.draft.id = text_of(state.get("id")) or self.draft.id
         for response in self.stats.update(state.get("stats")):
             place = self._steps.get(response)
-            usage = self.stats.usage(response, "base_state.json")
+            usage = self.stats.usage(response)
             if place is not None and usage is not None and place[1].usage != usage:
                 place[1].usage = usage
                 place[0].touch(place[1])

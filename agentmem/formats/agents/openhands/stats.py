@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from agentmem.formats.usage import amount, money_of
 from agentmem.model import Usage
 
 _RULE = "growth of the accumulated prompt tokens, cached included"
@@ -17,10 +18,8 @@ _MAIN = ("default", "agent")
 
 
 def _numbers(row: Mapping[str, Any]) -> tuple[int, ...] | None:
-    found = tuple(row.get(name) for name in _NAMES)
-    if not isinstance(found[0], int):
-        return None
-    return tuple(value if isinstance(value, int) and not isinstance(value, bool) else 0 for value in found)
+    found = tuple(amount(row.get(name)) for name in _NAMES)
+    return None if found[0] is None else tuple(value or 0 for value in found)
 
 
 class Stats:
@@ -56,8 +55,7 @@ class Stats:
         total = _numbers(held) if isinstance(held, Mapping) else None
         if total is None or not isinstance(held, Mapping):
             return
-        cost = main.get("accumulated_cost")
-        money = float(cost) if isinstance(cost, int | float) else 0.0
+        money = money_of(main.get("accumulated_cost")) or 0.0
         before, self._total = self._total, total
         if before is None:
             turn = held.get("per_turn_token")
@@ -68,7 +66,7 @@ class Stats:
             self._next = _usage(grown, spent if spent > 0 else None, _RULE, "stats")
         self._cost = money
 
-    def usage(self, response: str | None, source: str) -> Usage | None:
+    def usage(self, response: str | None) -> Usage | None:
         """Usage of a call that is made now: its row, else what the totals grew by since the last one."""
         grown, self._next = self._next, None
         return self._rows.get(response or "") or grown

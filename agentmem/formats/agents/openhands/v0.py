@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,16 +16,17 @@ from agentmem.formats.agents.openhands.v0_fold import FoldV0
 from agentmem.formats.draft import RunDraft
 from agentmem.formats.loose import decode
 from agentmem.formats.reader import Format, Options
-from agentmem.formats.shared.lines import BEING_WRITTEN
+from agentmem.formats.shared.lines import BEING_WRITTEN, QUIET_SECONDS
 from agentmem.formats.shared.peek import status_of
 from agentmem.formats.shared.whole import BARE, WholeFile, items_of
-from agentmem.formats.source import AppendFile, NotYet, SnapshotFile, Unreadable, read_at
+from agentmem.formats.source import AppendFile, NotYet, Record, SnapshotFile, Unreadable, read_at, slice_of
 from agentmem.formats.versions import Item
 from agentmem.model import Problem, RunInfo, Where
 from agentmem.tokens import counter
 
 _SPACE = b"\0 \t\r\n"
 Found = tuple[bytes, Where]
+Stamps = list[tuple[int, str, int, int]]
 
 
 class TrajectoryReader:
@@ -49,6 +52,7 @@ class TrajectoryReader:
         self._said: list[Problem] = []
         """What was wrong with it at the last look."""
         self._torn = False
+        self._seen: Stamps | None = None
         self._unknown = 0
 
     def watched(self) -> Iterable[Path]:
@@ -74,6 +78,10 @@ class TrajectoryReader:
                 changed = self.draft.notice != "file gone"
                 self.draft.notice = "file gone"
                 return changed
+        elif (stamps := self._stamps()) is not None and stamps == self._seen and not self._torn:
+            return False
+        else:
+            self._seen = stamps
         self._torn = False
         try:
             events = list(self._events())
@@ -148,32 +156,49 @@ class TrajectoryReader:
                 yield from _flat(item)
             return
         file = AppendFile(self._path)
-        for record in file.records():
-            line = _line(record.data)
-            if line is not None and line[0] == (self._options.run_id or line[0]):
-                self.draft.changed_at = file.changed_at
-                base = record.offset + record.data.find(line[1])
-                for item in items_of(line[1], base, str(self._path)):
-                    yield from _flat(item)
-                return
-        raise NotYet(f"{self._path}: no line of {self._options.run_id}")
+        with slice_of(math.inf):  # every look begins at the first line: one that stops before the run's never finds it
+            found = next(filter(None, map(self._chosen, file.records())), None)
+        if found is None:
+            raise NotYet(f"{self._path}: no line of {self._options.run_id}")
+        self.draft.changed_at = file.changed_at
+        for item in items_of(*found, str(self._path)):
+            yield from _flat(item)
+
+    def _chosen(self, record: Record) -> tuple[bytes, int] | None:
+        """(history, its place) if that line of an evaluation is of this run."""
+        line = _line(record.data)
+        if line is None or line[0] != (self._options.run_id or line[0]):
+            return None
+        return line[1], record.offset + record.data.find(line[1])
+
+    def _stamps(self) -> Stamps | None:
+        """The files of the events, in order of their numbers: (number, path, size, time of the last change in ns). None
+        where the folder cannot be read."""
+        found = []
+        try:
+            with os.scandir(self._path / "events") as entries:
+                for entry in entries:
+                    stem = entry.name.removesuffix(".json")
+                    if stem.isdecimal() and len(stem) < 16 and entry.name.endswith(".json"):
+                        status = entry.stat()
+                        found.append((int(stem), entry.path, status.st_size, status.st_mtime_ns))
+        except OSError:
+            return None
+        return sorted(found)
 
     def _files(self) -> Iterator[Found]:
-        """Events of a session folder, in order of their numbers; a half-written newest one is left for later."""
-        found = []
-        with os.scandir(self._path / "events") as entries:
-            for entry in entries:
-                stem = entry.name.removesuffix(".json")
-                if stem.isdigit() and entry.name.endswith(".json"):
-                    found.append((int(stem), entry.path))
-        found.sort()
-        for place, (_, name) in enumerate(found):
+        """Events of a session folder; a half-written newest one is left for later, until it is plain that nobody writes
+        it."""
+        found = self._seen
+        if found is None:
+            raise Unreadable(f"{self._path}: no events folder")
+        for place, (_, name, _, at) in enumerate(found):
             file = SnapshotFile(name)
             try:
                 data = file.read()
             except NotYet:
                 data = b""
-            if not _is_whole(data) and place == len(found) - 1:
+            if not _is_whole(data) and place == len(found) - 1 and time.time() - at / 1e9 < QUIET_SECONDS:
                 self._torn = True
                 return
             self.draft.changed_at = max(file.changed_at or 0.0, self.draft.changed_at or 0.0)

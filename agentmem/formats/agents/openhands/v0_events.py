@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentmem.formats.agents.openhands.events import framed, text_of
 from agentmem.formats.messages import Part, arguments_text, call_text, compact_json, split
 
 QUIET_ACTIONS = frozenset({
@@ -22,7 +23,7 @@ def number(value: object) -> int | None:
     """An event id: a number, or a text that is one."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    return int(value) if isinstance(value, str) and value.isdigit() and len(value) < 16 else None
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else None
 
 
 def metadata(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -47,7 +48,8 @@ def call_id(event: Mapping[str, Any]) -> str | None:
 
 def is_call(event: Mapping[str, Any]) -> bool:
     """Whether an action of the agent is a call (not a message)."""
-    return event.get("source") == "agent" and event.get("action") not in (*_TOLD, *QUIET_ACTIONS, "condensation", None)
+    action = text_of(event.get("action"))
+    return event.get("source") == "agent" and action not in (*_TOLD, *QUIET_ACTIONS, "condensation", None)
 
 
 def failed(event: Mapping[str, Any]) -> bool | None:
@@ -104,19 +106,9 @@ def _call(event: Mapping[str, Any], action: str, body: Mapping[str, Any]) -> lis
 
 
 def _observed(event: Mapping[str, Any]) -> list[Part]:
-    text = str(event.get("content") or "")
     extras = event.get("extras")
     body: Mapping[str, Any] = extras if isinstance(extras, Mapping) else {}
-    details = body.get("metadata")
-    if isinstance(details, Mapping):
-        text = f"{details.get('prefix') or ''}{text}{details.get('suffix') or ''}"
-        if details.get("working_dir"):
-            text += f"\n[Current working directory: {details['working_dir']}]"
-        if details.get("py_interpreter_path"):
-            text += f"\n[Python interpreter: {details['py_interpreter_path']}]"
-        code = details.get("exit_code")
-        if isinstance(code, int) and code != -1:
-            text += f"\n[Command finished with exit code {code}]"
+    text = framed(str(event.get("content") or ""), body.get("metadata"))
     sort = event.get("observation")
     if sort == "recall":
         told = [body[name] for name in ("repo_instructions", "runtime_hosts") if isinstance(body.get(name), str)]

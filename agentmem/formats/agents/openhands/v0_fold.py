@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentmem.formats.agents.openhands.events import text_of
 from agentmem.formats.agents.openhands.v0_events import (
     QUIET_ACTIONS,
     QUIET_OBSERVATIONS,
@@ -44,9 +45,9 @@ class FoldV0:
 
     def take(self, event: Mapping[str, Any], where: Callable[[int], Where], label: str) -> str | None:
         """Take in one event. Returns None, or the name of its type if that is not understood."""
-        action, seen = event.get("action"), event.get("observation")
-        name = action if isinstance(action, str) else seen
-        if not isinstance(name, str):
+        action, seen = text_of(event.get("action")), text_of(event.get("observation"))
+        name = action or seen
+        if name is None:
             return "event that is neither action nor observation"
         self.draft.counts[name] = self.draft.counts.get(name, 0) + 1
         ident = number(event.get("id"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentmem.formats.messages import Message, Part, split
 from agentmem.formats.shared.sections import split_summary
+from agentmem.formats.usage import amount, money_of
 from agentmem.model import Usage
 
 _RULE = "input + cache read + cache write"
@@ -34,7 +35,9 @@ def parts_of(entry: Mapping[str, Any]) -> list[Part]:
     if role == "bashExecution":
         if message.get("excludeFromContext"):
             return []
-        return [Part("result", f"$ {message.get('command')}\n{message.get('output')}", tool="bash")]
+        given = (message.get(name) for name in ("command", "output"))
+        command, output = (text if isinstance(text, str) else "" for text in given)
+        return [Part("result", f"$ {command}\n{output}", tool="bash")]
     if role in ("branchSummary", "compactionSummary"):
         return split_summary(message.get("summary"))
     if role in OTHER:
@@ -51,16 +54,12 @@ def usage_of(message: Mapping[str, Any], source: str) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
 
-    def number(name: str) -> int | None:
-        value = usage.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-    fresh, read, written = number("input"), number("cacheRead"), number("cacheWrite")
+    fresh, read, written, output = (
+        amount(usage.get(name)) for name in ("input", "cacheRead", "cacheWrite", "output")
+    )
     prompt = None if fresh is None else fresh + (read or 0) + (written or 0)
-    output = number("output")
     if not prompt and not output:
         return None
     cost = usage.get("cost")
-    total = cost.get("total") if isinstance(cost, Mapping) else None
-    money = float(total) if isinstance(total, int | float) and not isinstance(total, bool) else None
+    money = money_of(cost.get("total")) if isinstance(cost, Mapping) else None
     return Usage(prompt, read, written, output, None, money, _RULE, source)

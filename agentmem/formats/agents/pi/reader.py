@@ -26,6 +26,7 @@ from agentmem.formats.shared.rewriting import newest
 from agentmem.formats.shared.standing import stand
 from agentmem.formats.shared.times import seconds
 from agentmem.formats.source import Record, Unreadable
+from agentmem.formats.usage import amount
 from agentmem.model import Boundary, RunInfo, Usage
 from agentmem.pattern import pattern
 from agentmem.tape import Piece
@@ -130,6 +131,8 @@ class PiReader(LineReader):
         if not self._linear and parent != self._current.tip:
             self._turn(ident, parent, record)
         lane = self._current
+        if ident in self._entries:
+            self.draft.problem(f"line {record.line}", f"id {ident:.40} is given again, to another entry")
         entry = _Entry(ident, parent, lane.draft.id)
         self._entries[ident] = entry
         self._order.append(ident)
@@ -164,12 +167,14 @@ class PiReader(LineReader):
             lane.adopted[entry.id] = tuple(range(first, len(draft.tape)))
 
     def _path(self, leaf: _Entry | None) -> list[_Entry]:
-        """Entries that stand in the prompt after `leaf`, in order."""
+        """Entries that stand in the prompt after `leaf`, in order. Ids that are given twice may name each other."""
         path: list[_Entry] = []
+        seen: set[str] = set()
         entry, stop = leaf, None
         last: _Entry | None = None
         after = 0
-        while entry is not None:
+        while entry is not None and entry.id not in seen:
+            seen.add(entry.id)
             if entry.compaction:
                 if last is None:
                     last, stop, after = entry, entry.kept, len(path)
@@ -179,7 +184,7 @@ class PiReader(LineReader):
                 break
             entry = self._entries.get(entry.parent) if entry.parent is not None else None
         if last is not None:
-            if entry is None:
+            if entry is None or entry.id != stop:
                 del path[after:]  # without its first kept entry a compaction keeps only what came after it
             path.append(last)
         path.reverse()
@@ -262,13 +267,13 @@ class PiReader(LineReader):
         entry.compaction = True
         entry.pieces = tuple(lane.draft.tape.add(piece) for _, piece in self._pieces(parts, record))
         entry.kept = _text(value.get("firstKeptEntryId"))
-        index = value.get("firstKeptEntryIndex")
-        if entry.kept is None and isinstance(index, int) and 0 <= index < len(self._order):
+        index = amount(value.get("firstKeptEntryIndex"))
+        if entry.kept is None and index is not None and index < len(self._order):
             entry.kept = self._order[index]
-        before = value.get("tokensBefore")
+        before = amount(value.get("tokensBefore")) or None
         by = " by an extension" if value.get("fromHook") or value.get("fromExtension") else ""
         boundary = Boundary(
-            "compaction", True, before if isinstance(before, int) and before > 0 else None, None,
+            "compaction", True, before, None,
             f"compaction record{by}, line {record.line}", all(part.text is None for part in parts),
         )  # fmt: skip
         lane.waiting = (entry, boundary)

@@ -12,6 +12,7 @@ from agentmem.formats.messages import Part, arguments_text, split
 from agentmem.formats.shared.rewriting import decoded, where_of
 from agentmem.formats.shared.whole import items_of, member
 from agentmem.formats.versions import Item
+from agentmem.model import Provenance
 from agentmem.pattern import pattern
 from agentmem.tape import Piece
 
@@ -27,6 +28,9 @@ _REFUSED = pattern(
     r"|The command .{0,400}? was cancelled because it took more than|EXECUTION TIMED OUT"
     r"|Interactive operation .{0,200}? is not supported|Your edit was not applied)", re.DOTALL,
 )  # fmt: skip
+_LAST = 4
+"""So many of the newest steps are looked at for their prompt: one may be damaged."""
+_OF_A_STEP = frozenset({"action", "observation", "response", "thought", "query", "messages"})
 Mode = Literal["query", "messages", "history", "steps"]
 
 
@@ -46,19 +50,24 @@ class Feeder:
         if mode == "history":
             self._message(value, item)
             return
+        if not _OF_A_STEP & value.keys():
+            self._count("?step that says nothing")
+            return
         if mode == "steps":
             self._lane.close()
         else:
             listed = member(item.data, item.offset, "query" if mode == "query" else "messages")
             messages = [] if listed is None else list(items_of(*listed, item.source))
-            if mode == "query":
+            told = any("role" in decoded(message) for message in messages)  # else nothing says what was sent
+            if mode == "query" and told:
                 self._lane.sync(self._prompt(messages))
-            elif self._next is None:
+            elif self._next is None and told:
                 self._lane.sync(self._prompt(_before_answer(messages)))
-            else:
+            elif self._next is not None:
                 self._lane.sync(self._next)
-            self._lane.close()
-            self._next = self._prompt(messages) if mode == "messages" else None
+            known: Provenance = "exact" if mode == "query" else "reconstructed"
+            self._lane.close(provenance=known if told or self._next is not None else "partial")
+            self._next = self._prompt(messages) if mode == "messages" and told else None
         self._step(value, item)
         if self._next is not None:
             self._lane.sync(self._next)
@@ -161,12 +170,13 @@ def failed(observation: str | None) -> bool | None:
 
 
 def mode_of(trajectory: list[Item], history: list[Item]) -> Mode:
-    """Where the prompts of a trajectory stand."""
-    last = decoded(trajectory[-1]) if trajectory else {}
-    if isinstance(last.get("query"), list):
-        return "query"
-    if isinstance(last.get("messages"), list):
-        return "messages"
+    """Where the prompts of a trajectory stand: told by the newest step that says it."""
+    for item in reversed(trajectory[-_LAST:]):
+        step = decoded(item)
+        if isinstance(step.get("query"), list):
+            return "query"
+        if isinstance(step.get("messages"), list):
+            return "messages"
     return "history" if history else "steps"
 
 

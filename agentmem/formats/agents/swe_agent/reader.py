@@ -92,6 +92,8 @@ class SweReader(WholeReader):
         draft.provenance, draft.unknown = "partial", ("tool schemas", "what a history processor cut")
         if self._mode in ("query", "messages"):
             draft.provenance = "exact" if self._mode == "query" else "reconstructed"
+            if any(step.provenance == "partial" for step in draft.main.steps):
+                draft.provenance = "partial"  # a run is as good as its weakest step
             draft.unknown = ("tool schemas",)
         model = _object(_object(_object(reading.rest.get("replay_config")).get("agent")).get("model")).get("name")
         draft.model = model if isinstance(model, str) else draft.model

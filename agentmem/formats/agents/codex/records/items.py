@@ -42,6 +42,7 @@ _REFUSED = pattern(
     r"(?:Script failed|Script error|exec_command failed for|apply_patch verification failed|"
     r"failed to parse function arguments)"
 )
+_ERROR_WORD = pattern(r"\b(?:error|failed|not found)\b", re.IGNORECASE)
 _WINDOW = 4000
 
 
@@ -147,7 +148,9 @@ def outcome_of(text: str | None, failed: bool | None) -> tuple[Outcome, str | No
     head = text[:_WINDOW]
     if _REFUSED.match(head.lstrip()):
         return "error", head.strip().split("\n", 1)[0][:400]
-    found = _EXITED.search(head) or (_FAILED_INSIDE.search(text) if _SCRIPT.match(head) else None)
+    # A search from every line's start is slow, and few texts have one of the words.
+    exited = _EXITED.search(head) if "Exit code:" in head or "exited with code" in head else None
+    found = exited or (_FAILED_INSIDE.search(text) if _SCRIPT.match(head) else None)
     if found is None and head.lstrip().startswith("{"):
         found = _EXIT_CODE.search(text[-_WINDOW:]) or _EXIT_CODE.search(head)
     if found is None:
@@ -155,7 +158,7 @@ def outcome_of(text: str | None, failed: bool | None) -> tuple[Outcome, str | No
     if int(found.group(1)) == 0:
         return "ok", None
     lines = [line.strip() for line in text[-_WINDOW:].split("\n") if line.strip()]
-    named = next((line for line in reversed(lines) if re.search(r"(?i)\b(?:error|failed|not found)\b", line)), None)
+    named = next((line for line in reversed(lines) if _ERROR_WORD.search(line)), None)
     return "error", (named or (lines[-1] if lines else found.group().strip()))[:400]
 
 

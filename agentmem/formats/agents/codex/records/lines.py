@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from agentmem.formats.loose import decode
+from agentmem.formats.shared.times import seconds
 from agentmem.model import Where
 
 _STARTS = (b'{"timestamp"', b'{"type"')
@@ -90,18 +90,6 @@ class Entry:
     def at(self) -> float | None:
         """Seconds since the epoch."""
         return seconds(self.stamp)
-
-
-def seconds(value: object) -> float | None:
-    """A time stamp in seconds since the epoch: ISO 8601, or a number (milliseconds too)."""
-    if isinstance(value, str):
-        try:
-            return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
-        return value / 1000 if value > 1e11 else float(value)
-    return None
 
 
 def entry_of(data: bytes) -> Entry:
