@@ -98,6 +98,8 @@ class Inspector(App[None]):
         return time.time() if self._clock else None
 
     def on_mount(self) -> None:
+        # The shell has written over what was painted.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.call_after_refresh(self._start)
         if self._clock:
             self.set_interval(TICK_SECONDS, self.run_screen.tick)

@@ -98,6 +98,7 @@ COMMANDS: tuple[Command, ...] = (
     _c("lane", "L", "L", "lane", "The other lane (subagents and branches); of more than two, a list.", "run"),
     _c("copy", "y", "y", "copy", "Copy the row or block: to the terminal's clipboard and to a file.", "take", 10),
     _c("editor", "o", "o", "editor", "Open the record in your editor ($VISUAL or $EDITOR).", "take", 11),
+    _c("suspend", "ctrl+z", "ctrl z", "suspend", "Back to the shell for a while; its command fg returns here.", "app"),
     _c("help", "question_mark", "?", "keys", "All keys.", "app", 0, True),
     _c("quit", "q", "q", "quit", "Leave.", "app", 10, True),
 )

@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 _SHOW = "\x1b[?1049h\x1b[2J\x1b[H agentmem\r\n\r\n  reading"
 _LEAVE = "\x1b[?1049l"
+_GIVE_BACK = (
+    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?7h\x1b[<u"
+    "\x1b[?1049l\x1b[?25h"
+)
+"""The mouse, focus, pasted text, sizes told, wrapping and keys as they were; the screen before; the cursor."""
+_PATIENCE = 0.2
+"""Seconds that a terminal has to take that, before the process ends all the same."""
 
 
 def terminal() -> TextIO:
@@ -63,12 +70,16 @@ def skeleton() -> Iterator[None]:
 
 def gone_with(folders: list[str], stop: threading.Event) -> None:
     """When the terminal closes, or somebody ends this process by a signal: `stop` is set and these folders go before it
-    dies of the signal, which runs nothing else of an exit. Called in the main thread."""
+    dies of the signal, which runs nothing else of an exit; a terminal that is still there is given back as it was.
+    Called in the main thread, before the toolkit takes the terminal."""
     import shutil
     import signal
 
+    give_back = giving_back()
+
     def end(number: int, _: object) -> None:
         stop.set()
+        give_back()
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
         signal.signal(number, signal.SIG_DFL)
@@ -82,6 +93,27 @@ def gone_with(folders: list[str], stop: threading.Event) -> None:
             threading.Thread(target=_wait_for_hang_up, args=(hang_up,), name="agentmem-terminal", daemon=True).start()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, end)
+
+
+def giving_back() -> Callable[[], None]:
+    """What gives the terminal back as it is now. It waits for no terminal that takes nothing, and for none that is
+    gone."""
+    if os.name == "nt":
+        return lambda: None  # a console forgets what a process has set
+    import select
+    import termios
+
+    keys, out = sys.stdin.fileno(), terminal().fileno()
+    before = termios.tcgetattr(keys)
+
+    def give_back() -> None:
+        # Gone, or taken away: there is nothing to give back.
+        with suppress(OSError, termios.error, ValueError):
+            if select.select([], [out], [], _PATIENCE)[1]:
+                os.write(out, _GIVE_BACK.encode())
+            termios.tcsetattr(keys, termios.TCSANOW, before)
+
+    return give_back
 
 
 def _wait_for_hang_up(number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 
 import pytest
@@ -58,6 +59,27 @@ def test_a_command_on_a_run_does_not_load_the_toolkit() -> None:
     if not samples:
         pytest.skip("no samples stand yet")
     assert "textual" not in command("show", str(samples[0]), "--json")
+
+
+def test_what_a_start_loads_makes_no_dataclass_and_compiles_no_expression() -> None:
+    """Both are work at every start: 40 ms of them stood before the first content. The door compiles, it is used anyway.
+    """
+    code = "import tui.app\nfrom agentmem.inspect.watch import Watch\nfrom agentmem.formats import formats\nformats()"
+    done = python((), f"{code}\n{LOADED}")
+    assert done.returncode == 0, done.stderr
+    names = set(done.stdout.split()) - {"agentmem.safe"}
+    made = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+            for path in sources(*PACKAGES)}  # fmt: skip
+    assert "agentmem.formats.plain.snapshot" in names & set(made)
+    costly = [
+        f"{short(path)}:{node.lineno}"
+        for name, path in made.items()
+        if name in names
+        for node in parsed(path).body
+        if (isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(one) for one in node.decorator_list))
+        or (isinstance(node, ast.Assign | ast.AnnAssign) and "re.compile(" in ast.unparse(node))
+    ]
+    assert not costly, "a value is a msgspec.Struct, an expression a `pattern`:\n" + "\n".join(costly)
 
 
 def test_inside_the_app_imports_are_relative() -> None:

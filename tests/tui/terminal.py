@@ -56,6 +56,24 @@ class Terminal:
                 raise AssertionError(f"{words!r} never came; last bytes: {self.seen[-3000:]!r}")
             self._read(0.1)
 
+    def modes(self) -> list[object]:
+        """How the terminal treats keys and lines (`termios.tcgetattr`)."""
+        return termios.tcgetattr(self._master)
+
+    def stop(self) -> None:
+        """As by Ctrl-Z in a shell: returns once the process is stopped."""
+        self.process.send_signal(signal.SIGTSTP)
+        _, status = os.waitpid(self.process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), status
+
+    def signal(self, number: int) -> int:
+        """Send that, read what is still written, and return the exit code."""
+        self.process.send_signal(number)
+        self.process.wait(15)
+        while self._read(0.05):
+            pass
+        return self.process.returncode
+
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 

@@ -152,3 +152,12 @@ async def test_a_call_in_doubt_is_said_and_told_whole() -> None:
     async with inspecting(story()) as seen:
         await seen.press("u")
         await seen.until("No call is in doubt.")
+
+
+async def test_the_shell_is_one_key_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toolkit stops the process; what comes back is its matter too."""
+    stopped: list[bool] = []
+    async with inspecting(story()) as seen:
+        monkeypatch.setattr(seen.app, "action_suspend_process", lambda: stopped.append(True))
+        await seen.press("ctrl+z")
+        assert stopped == [True]

@@ -80,6 +80,39 @@ def test_the_screen_is_given_back(folder: Path) -> None:
     assert path.read_bytes() == before and sorted(p.name for p in path.parent.iterdir()) == ["hostile.json"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
+def test_a_signal_gives_the_screen_back_as_well(folder: Path, number: int) -> None:
+    """The alternate screen, the mouse and hidden cursor are left, keys are read as before, it dies of the signal."""
+    terminal = Terminal([str(write_run(folder))], folder)
+    try:
+        before = terminal.modes()
+        terminal.until("hostile")
+        terminal.settle()
+        assert terminal.modes() != before
+        assert terminal.signal(number) == -number
+        assert terminal.modes() == before
+    finally:
+        terminal.close()
+    for left in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l"):
+        assert left in terminal.seen[-400:]
+
+
+def test_the_screen_is_painted_whole_when_it_comes_back_from_the_shell(folder: Path) -> None:
+    """You should see the header, the steps and the footer again, though nothing of them has changed."""
+    terminal = Terminal([str(write_run(folder))], folder)
+    try:
+        terminal.until("hostile")
+        terminal.settle()
+        terminal.stop()
+        before = len(terminal.seen)
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.settle(0.5)
+        assert all(words in terminal.seen[before:] for words in (b"hostile", b"steps", b" keys"))
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+
+
 def test_a_run_that_appears_later_opens_by_itself(folder: Path) -> None:
     """You should see that nothing is there, then the run."""
     terminal = Terminal([], folder)

@@ -196,6 +196,9 @@ class Looking(RunBase):
         if name is not None:
             self.inspector.choose(name)
 
+    def action_suspend(self) -> None:
+        self.app.action_suspend_process()
+
     def action_help(self) -> None:
         from .over.help import Help
 

@@ -71,7 +71,7 @@ class RunScreen(Moving, Looking, Taking):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Until the first pane stands there is nothing that most commands could speak of."""
-        return bool(self.panes) or action in ("help", "app.quit", "quit")
+        return bool(self.panes) or action in ("help", "suspend", "app.quit", "quit")
 
     # -- layout -----------------------------------------------------------------------------------------------------
 
