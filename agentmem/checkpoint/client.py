@@ -3,14 +3,19 @@
 It knows the shapes of OpenAI (`chat.completions.create` and `parse`, `responses.create`) and Anthropic
 (`messages.create`), sync and async. Everything else of the client passes through. A streamed reply passes through
 untouched: what was sent is recorded, the reply once it comes back among the messages of the next call, and the run's
-`problems` say so. Recording never breaks a call: what could not be recorded is a warning and stands in `problems`.
+`problems` say so. A call that raises is no step: nothing came back. Recording never breaks a call: what could not be
+recorded is a warning and stands in `problems`.
+
+A request is all that its call sends: a system prompt or tools that it does not hold are recorded as empty, whatever the
+call before sent.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Request = dict[str, Any]
 Path = tuple[str, ...]
-_LISTS = ("messages", "input", "tools")
+_LISTS = ("messages", "input", "tools", "functions", "system")
 """Of a request, what is recorded and may be given as an iterator."""
 _STREAMED = "the reply of a streamed call is not recorded until it comes back among the messages"
 _RAW = "calls through with_raw_response and with_streaming_response are not recorded"
@@ -47,6 +52,8 @@ class _Shape(msgspec.Struct, frozen=True):
 
 def _plain(value: Any) -> Any:
     """A reply as JSON values, whatever the client makes its objects of."""
+    if isinstance(value, Enum):
+        return _plain(value.value)
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list | tuple):
@@ -79,7 +86,7 @@ _RESPONSES = _Shape(
     _responses_input,
     lambda request: request.get("instructions"),
     lambda reply: cast(list[Any], _plain(_part(reply, "output") or [])),
-    lambda request: not request.get("previous_response_id") and not request.get("conversation"),
+    lambda request: not any(request.get(name) for name in ("previous_response_id", "conversation", "prompt")),
 )
 _MESSAGES = _Shape(
     lambda request: list(request.get("messages") or []),
@@ -173,12 +180,14 @@ def _recording(call: Callable[..., Any], shape: _Shape, run: Recorder, *, stream
     def recorded(*args: Any, **kwargs: Any) -> Any:
         # What can be gone through only once is the client's: both get the list of it.
         kwargs.update((name, list(kwargs[name])) for name in _LISTS if isinstance(kwargs.get(name), Iterator))
-        messages = _sent(shape, kwargs)
+        body = kwargs.get("extra_body")
+        request = {**kwargs, **body} if isinstance(body, Mapping) else dict(kwargs)
+        messages = _sent(shape, request)
         reply = call(*args, **kwargs)
-        streamed = stream or bool(kwargs.get("stream"))
+        streamed = stream or bool(request.get("stream"))
         if inspect.isawaitable(reply):
-            return _later(reply, shape, run, kwargs, messages, streamed)
-        _keep(reply, shape, run, kwargs, messages, streamed)
+            return _later(reply, shape, run, request, messages, streamed)
+        _keep(reply, shape, run, request, messages, streamed)
         return reply
 
     return recorded
@@ -208,12 +217,11 @@ def _keep(
             raise TypeError("its messages are no list")
         came = [] if streamed else shape.replies(reply)
         model = None if streamed else _part(reply, "model")
-        tools = request.get("tools")
         run.save(
             [*messages, *came],
             prompt=messages if shape.exact(request) else None,
-            system=_given(shape.system(request)),
-            tools=list(tools) if isinstance(tools, Sequence) and not isinstance(tools, str) else None,
+            system=_given(shape.system(request), ""),
+            tools=_given(request.get("tools"), None) or _given(request.get("functions"), []),
             model=model if isinstance(model, str) else _text(request.get("model")),
             usage=None if streamed else _usage(_part(reply, "usage")),
         )
@@ -227,9 +235,11 @@ def _keep(
         _tell(run, _STREAMED)
 
 
-def _given(value: Any) -> Any:
-    """None for what a client's own "not given" mark stands for."""
-    return value if isinstance(value, str | list | dict) else None
+def _given(value: Any, otherwise: Any) -> Any:
+    """The value, a list for what can be gone through; `otherwise` for None and a client's own "not given" mark."""
+    if isinstance(value, str | Mapping):
+        return value
+    return list(value) if isinstance(value, Iterable) else otherwise
 
 
 def _text(value: Any) -> str | None:

@@ -130,6 +130,12 @@ def check(data: bytes, key: bytes = b"sum") -> str | None:
     return None if said == found else f"checksum mismatch: {said} is written, {found} is found"
 
 
+def half(data: bytes) -> bool:
+    """Whether these are the first bytes of a line that was never written to its end."""
+    start = b'{"v":'
+    return data.startswith(start[: len(data)]) and data[-_DIGITS - 2 - len(_SUM) : -_DIGITS - 2] != _SUM
+
+
 def encode(line: dict[str, Any]) -> bytes:
     """The line of these keys, sealed, without its newline. Values are JSON values or `msgspec.Raw`."""
     return b"".join(sealed([msgspec.json.encode({"v": VERSION, **line})[:-1]]))

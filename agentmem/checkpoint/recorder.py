@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentmem.checkpoint.delta.run import Given, RunMemo
 from agentmem.checkpoint.files import CHECKPOINT, DEFAULT_FOLDER, LEDGER, FileStore, history_path, load_path
-from agentmem.checkpoint.given import mapping, message_list, number, optional, records
-from agentmem.checkpoint.store import LIVE, Checkpoint, CheckpointError, ConflictError, SaveError, Store
+from agentmem.checkpoint.given import mapping, message_list, number, optional, records, step_number
+from agentmem.checkpoint.store import LIVE, Checkpoint, CheckpointError, ConflictError, Resumed, SaveError, Store
 from agentmem.checkpoint.values import copied
 
 if TYPE_CHECKING:
@@ -57,14 +57,15 @@ class Recorder:
         self._pending: dict[str, Any] = {}
         self._interrupted = False
         self._guard: Guard | None = None
-        found = store.resume(run_id, rebuild)
+        there = store.resume(run_id, rebuild)
+        found = _of_lane(store, run_id, lane, there, rebuild) if resume else there
         self._memo = RunMemo(run_id, lane, found.seq, clock)
         over = found.checkpoint is not None and found.checkpoint.status in OVER and not reopen
         self.resumed: Checkpoint | None = found.checkpoint if resume and not over else None
         """The version that the run goes on from; None for a new one."""
         try:
-            if found.checkpoint is not None:
-                self._memo.extra = copied(dict(found.checkpoint.extra), "extra")[0]
+            if there.checkpoint is not None:
+                self._memo.extra = copied(dict(there.checkpoint.extra), "extra")[0]
             if (saved := self.resumed) is not None:
                 self.step, self.messages, self.notes = saved.step, list(saved.messages), saved.notes
                 self.state = None if saved.state is None else copied(saved.state, "state")[0]
@@ -74,6 +75,11 @@ class Recorder:
             path = found.checkpoint.path if found.checkpoint is not None else run_id
             raise CheckpointError(f"{path}: cannot be gone on from: {wrong}; move it away to begin anew") from None
         self._memo.hold({"goal": optional(goal, str, "goal")})
+
+    @property
+    def lane(self) -> str:
+        """Whose conversation this is: `main`, or a subagent's."""
+        return self._memo.lane
 
     @property
     def seq(self) -> int:
@@ -129,8 +135,8 @@ class Recorder:
         goal) or is unknown (the others).
 
         Raises TypeError naming the path of a value that a file cannot give back exactly, ValueError for a window below
-        1 or a clock that gives no moment, ConflictError if another saved the run in between, SaveError if it could not
-        be written. The previous checkpoint stands after all of them.
+        1, a step beyond 64 bits or a clock that gives no moment, ConflictError if another saved the run in between,
+        SaveError if it could not be written. The previous checkpoint stands after all of them.
         """
         with self._lock:
             if self.finished:
@@ -141,9 +147,9 @@ class Recorder:
             held = notes if notes is not None else self._pending.get("notes")
             given = Given(
                 messages=message_list(messages),
-                step=self.step + 1 if asked is None else asked,
-                state=mapping(state if state is not None else self._pending.get("state"), "state"),
-                prompt=prompt,
+                step=step_number(self.step + 1 if asked is None else asked),
+                state=mapping(state if state is not None else self._pending.get("state"), "state", nones=True),
+                prompt=None if prompt is None else message_list(prompt, "prompt"),
                 sticky={
                     "goal": optional(goal, str, "goal"),
                     "model": optional(model, str, "model"),
@@ -171,7 +177,7 @@ class Recorder:
             if not optional(status, str, "status") or status == LIVE:
                 raise ValueError(f"a run does not end as {status!r}")
             copied(status, "status")
-            state = mapping(self._pending.get("state"), "state")
+            state = mapping(self._pending.get("state"), "state", nones=True)
             sticky = {"notes": self._pending.get("notes")}
             last = self._memo.messages.copies
             self._store(Given(messages=last, step=self.step, state=state, sticky=sticky, status=status))
@@ -200,7 +206,7 @@ class Recorder:
     def _read_back(self) -> None:
         """The save before was broken off by something like Ctrl-C, or the store gave no answer: what it holds is what
         was saved."""
-        found = self.store.resume(self.run_id)
+        found = _of_lane(self.store, self.run_id, self._memo.lane, self.store.resume(self.run_id), False)
         if found.seq - self._memo.seq not in (0, 1):
             raise ConflictError(f"run {self.run_id!r} was saved by another while a save was broken off here")
         if found.checkpoint is not None and (self.step or self.resumed or found.seq > self._memo.seq):
@@ -228,6 +234,24 @@ class Recorder:
             error.add_note(f"agentmem: the end of run {self.run_id!r} was not saved: {unsaved}")
 
 
+def _of_lane(store: Store, run_id: str, lane: str, found: Resumed, rebuild: bool) -> Resumed:
+    """What the lane goes on from: where another lane saved the run last, the newest save of this one, or nothing. The
+    first save of a lane that goes on must then be whole, for the one before it is another's.
+
+    Raises DamagedError, and CheckpointError for a file that holds no step but its newest, of another lane.
+    """
+    newest = found.checkpoint
+    if newest is None or newest.lane == lane:
+        return found
+    if newest.seq is None:
+        held = f"holds nothing but lane {newest.lane!r}"
+        raise CheckpointError(f"{newest.path}: {held}, which lane {lane!r} would replace")
+    own = None
+    for version in store.history(run_id, rebuild):
+        own = version if version.lane == lane else own
+    return Resumed(checkpoint=own, seq=found.seq, continuous=False)
+
+
 def record(
     run_id: str,
     *,
@@ -242,6 +266,9 @@ def record(
 ) -> Recorder:
     """Open a run to record it. With `resume` it goes on from what is there: `step`, `messages`, `state` and `notes`;
     a run that is done is begun anew, unless `reopen` says to go on with it. One that failed or was interrupted goes on.
+
+    `lane` tells the conversation of a subagent from that of the main loop. Each lane goes on from its own newest save,
+    never from another's; the run has one recorder at a time, whatever the lane: the second to save gets ConflictError.
 
     `resume=False` begins anew in the same files in any case; what was recorded before stays in the ledger. `rebuild`
     takes the newest version from the ledger, where the checkpoint is damaged. `store` is another place than `folder`: a
@@ -259,9 +286,11 @@ def place_of(store: Store | str | os.PathLike[str]) -> Store:
     """The store of an address: `postgresql://...`, a file that ends in `.db`, `.sqlite` or `.sqlite3`, or else a folder
     of files, which need not be there yet.
 
-    Raises ValueError for what can be none of them, CheckpointError if what it needs is not installed.
+    Raises ValueError or TypeError for what can be none of them, CheckpointError if what it needs is not installed.
     """
     if not isinstance(store, str | os.PathLike):
+        if not hasattr(store, "commit"):
+            raise TypeError(f"store is a store, an address or a folder, not {type(store).__name__}")
         return store
     address = os.fspath(store)
     if address.startswith(("postgresql://", "postgres://")):
@@ -282,10 +311,22 @@ def place_of(store: Store | str | os.PathLike[str]) -> Store:
 
 
 def _path(run: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
-    if isinstance(run, str) and not run.endswith((CHECKPOINT, LEDGER)):
-        return FileStore(folder).paths(run).checkpoint
+    """The checkpoint of a run id, or of a path. Raises CheckpointError for a text that may be both."""
+    named = isinstance(run, str) and not run.endswith((CHECKPOINT, LEDGER))
+    kept = FileStore(folder).paths(run) if isinstance(run, str) else None
+    if kept is not None and named:
+        return kept.checkpoint
     path = Path(run)
-    return path.with_name(path.name.removesuffix(LEDGER) + CHECKPOINT) if path.name.endswith(LEDGER) else path
+    if path.name.endswith(LEDGER):
+        path = path.with_name(path.name.removesuffix(LEDGER) + CHECKPOINT)
+    if kept is None or not (kept.checkpoint.exists() or kept.ledger.exists()):
+        return path
+    if Path(run).exists():
+        raise CheckpointError(
+            f"{run}: is both a file and the id of a run in {kept.checkpoint.parent}; give Path({str(run)!r}) for the "
+            "file, or the path of the run's own file"
+        )
+    return kept.checkpoint
 
 
 def load(
@@ -300,12 +341,13 @@ def load(
 ) -> Checkpoint:
     """The newest version of a run: the checkpoint, rolled forward by the ledger. Changes nothing.
 
-    `run` is a path (a Path, or a text that ends in `.json`) or a run id, looked up in `folder`. `generation=-1` is the
+    `run` is a path (a Path, or a text that ends in `.json`) or a run id, looked up in `folder`; a text that may be both
+    is the run of that id, where there is one, and refused where there are both. `generation=-1` is the
     version one save before, from the ledger, `-2` the one before that. `rebuild` takes the newest from the ledger; of a
     version that is damaged, the newest before it that can be rebuilt. `step` asks for the last save of that step, `at`
     for the last one up to that moment (seconds since the epoch). `store` is as in `record`.
 
-    Raises MissingError if there is none, DamagedError saying where, why and what can be had instead.
+    Raises MissingError if there is none, DamagedError saying where, why and what can be had instead, CheckpointError.
     """
     if store is not None:
         return place_of(store).load(os.fspath(run), generation, rebuild, step=step, at=at)

@@ -33,21 +33,29 @@ class Ledger(msgspec.Struct):
 
 
 def read_ledger(data: bytes, path: str) -> Ledger:
-    """Raises NewerSchemaError for a line of a newer version."""
+    """Half a line behind which the next save went on with the next number is no damage: a crash cut it short, so that
+    it was never acknowledged, and nothing is lost. Raises NewerSchemaError for a line of a newer version."""
     lines: list[Line] = []
     problems: list[Problem] = []
     holes: list[int] = []
+    halves = 0
+    """How many of the last problems are half lines, with no whole line behind them yet."""
     torn = bool(data) and not data.endswith(b"\n")
     start = 0
     for number, raw in enumerate(data.split(b"\n"), 1):
         if raw.strip():
             try:
-                lines.append(ledger_line.decode(raw))
+                line = ledger_line.decode(raw)
+                if halves and line.seq == (lines[-1].seq if lines else 0) + 1:
+                    del problems[-halves:], holes[-halves:]
+                halves = 0
+                lines.append(line)
             except ledger_line.NewerLine as error:
                 raise NewerSchemaError(f"{path}: line {number}: {error}") from None
             except DamagedLine as error:
                 place = f"{path}: line {number}, byte {start}"
                 last = torn and start + len(raw) == len(data)
+                halves = halves + 1 if ledger_line.half(raw) else 0
                 holes += [] if last else [len(lines)]
                 problems.append(Problem(place, f"half a line, {len(raw)} bytes" if last else f"damaged: {error}"))
         start += len(raw) + 1
@@ -104,6 +112,16 @@ def _typed(value: dict[str, Any], key: str, kind: type | tuple[type, ...]) -> An
     return found if isinstance(found, kind) and not isinstance(found, bool) else None
 
 
+class _OfStep(msgspec.Struct, frozen=True):
+    """What a save says of its step alone, and is unknown of the next."""
+
+    step: int
+    usage: Any
+    drops: list[Any] | None
+    attempts: list[Any] | None
+    prompt: list[Any] | None
+
+
 class Replay:
     """Applies lines one after the other."""
 
@@ -116,10 +134,28 @@ class Replay:
         """The last exact prompt; None where a line that may have changed it cannot be read."""
         self._read = 0
         """Number of the save whose line was read last."""
+        self._step: _OfStep | None = None
+        """What that line says of its step alone."""
 
     def pass_over(self, line: Line) -> None:
-        """A line of a save that the start holds already, all but the exact prompt: that stands in the lines alone."""
-        self._prompted(line)
+        """A line of a save that the start holds already, all but what stands in the lines alone: prompt, drops and
+        attempts."""
+        found = self._of_step(line)
+        if self._version is not None and self._version.seq == line.seq:
+            self._version = replace(
+                self._version, prompt=found.prompt, drops=found.drops, attempts=found.attempts
+            )  # fmt: skip
+
+    def _of_step(self, line: Line) -> _OfStep:
+        """What is of the step alone. The end of a run is no step of its own: it has what its last step had."""
+        last, follows = self._step, line.seq == self._read + 1
+        prompt = self._prompted(line)
+        ends = line.status not in (None, LIVE) and not line.whole and not line.add
+        if last is not None and follows and ends and line.step == last.step:
+            self._step = last
+        else:
+            self._step = _OfStep(line.step, line.usage, line.drops, line.attempts, prompt)
+        return self._step
 
     def _prompted(self, line: Line) -> list[Any] | None:
         """The exact prompt of this save; None where none was given, or where it cannot be read."""
@@ -152,7 +188,7 @@ class Replay:
         before = None if line.whole else self._version
         del self._messages[line.keep :]
         self._messages += line.add
-        prompt = self._prompted(line)
+        step = self._of_step(line)
         state = before.state if before else None
         if line.state is not None:
             state = applied(state, line.state.set, line.state.unset, line.state.full)
@@ -168,12 +204,11 @@ class Replay:
             window=_or(line.window, before.window if before else None),
             status=_or(line.status, before.status if before else LIVE),
             extra=self._version.extra if self._version else {},
-            usage=line.usage, drops=line.drops, attempts=line.attempts,
-            prompt=prompt, source="ledger",
+            usage=step.usage, drops=step.drops, attempts=step.attempts, prompt=step.prompt, source="ledger",
         )  # fmt: skip
 
     def version(self) -> Checkpoint | None:
-        """What the last line led to, with a list of its own."""
+        """What the last line led to, with a list of its own; before the first line the start."""
         return None if self._version is None else replace(self._version, messages=list(self._messages))
 
 
@@ -203,7 +238,7 @@ def rolled(checkpoint: Checkpoint | None, ledger: Ledger, path: str) -> Checkpoi
             broken = broken or str(error)
     if broken:
         raise DamagedError(f"{path}: damaged: {broken}" + (f" ({ledger.problems[0].what})" if ledger.problems else ""))
-    found = replay.version() if moved or checkpoint is None else checkpoint
+    found = replay.version()
     source = "ledger" if checkpoint is None else "checkpoint and ledger" if moved else "checkpoint"
     return None if found is None else noted(found, source, ledger.problems, ledger)
 

@@ -69,7 +69,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     tools: Any = None
     window: int | None = None
     usage: Any = None
-    """What the provider reported for this step, as given; likewise drops, attempts and prompt are of this step only."""
+    """What the provider reported for this step, as given; likewise drops, attempts and prompt are of this step only.
+    The end of a run is no step of its own: it has those of the last one."""
     drops: list[Any] | None = None
     attempts: list[Any] | None = None
     prompt: list[Any] | None = None
@@ -156,9 +157,10 @@ class Store(Protocol):
     def load(
         self, run: str, generation: int = 0, rebuild: bool = False, *, step: int | None = None, at: float | None = None
     ) -> Checkpoint:
-        """The newest version, or the one `-generation` saves before; with `step` the last save of that step; with `at`
-        (seconds since the epoch) the last save up to that moment. Raises MissingError; DamagedError where it was saved
-        and cannot be had, saying what can: with `rebuild` the newest before it that can be rebuilt."""
+        """The newest version, of whatever lane, or the one `-generation` saves before; with `step` the last save of
+        that step; with `at` (seconds since the epoch) the last save up to that moment. Raises MissingError;
+        DamagedError where it was saved and cannot be had, saying what can: with `rebuild` the newest before it that can
+        be rebuilt."""
 
     def history(
         self, run: str, rebuild: bool = False, *, since: float | None = None, until: float | None = None
@@ -173,8 +175,10 @@ class Store(Protocol):
         """A row a run, the newest save first: those of that status, saved at or after `since`."""
 
     def prune(self, run: str, *, keep: int | None = None, before: float | None = None) -> int:
-        """Forget old saves: all but the newest `keep`, or those before a moment. The newest one always stays, and a
-        run that is being recorded goes on. Returns how many saves are gone. Raises MissingError."""
+        """Forget old saves: all but the newest `keep`, or those before a moment. The newest one always stays, and the
+        newest of lane `main`, and a run that is being recorded goes on. Returns how many saves are gone.
+
+        Raises MissingError."""
 
     def remove(self, run: str) -> None:
         """Forget a run with its calls. Raises MissingError."""

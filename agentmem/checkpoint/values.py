@@ -21,17 +21,18 @@ _MOST_BITS = 13_000
 _encoder = msgspec.json.Encoder()
 
 
-def copied(value: Any, path: str, *, objects: bool = False) -> tuple[Any, bool]:
+def copied(value: Any, path: str, *, objects: bool = False, nones: bool = False) -> tuple[Any, bool]:
     """(a copy of the value that shares no list or object with it, whether a number or boolean stands in it).
 
-    With `objects`, what a provider's client hands out (objects with `model_dump` or `to_dict`) stands as what it dumps.
+    With `objects`, what a provider's client hands out (objects with `model_dump` or `to_dict`) stands as what it dumps,
+    with `nones` as in `dump`.
     Raises TypeError naming the path for NaN, infinity, lone surrogates, bytes, tuples, keys that are no text, other
     objects, values nested deeper than 200 levels, and lists that contain themselves.
     """
-    return _copied(value, path, objects, DEEPEST)
+    return _copied(value, path, objects, DEEPEST, nones)
 
 
-def _copied(value: Any, path: str, objects: bool, depth: int) -> tuple[Any, bool]:
+def _copied(value: Any, path: str, objects: bool, depth: int, nones: bool = False) -> tuple[Any, bool]:
     kind = type(value)
     if kind is str:
         return _text(value, path), False
@@ -58,18 +59,18 @@ def _copied(value: Any, path: str, objects: bool, depth: int) -> tuple[Any, bool
             if type(inner) is str:
                 result[_text(key, path)] = inner if inner.isascii() else _text(inner, f"{path}.{key}")
             else:
-                result[_text(key, path)], there = _copied(inner, f"{path}.{key}", objects, depth - 1)
+                result[_text(key, path)], there = _copied(inner, f"{path}.{key}", objects, depth - 1, nones)
                 numeric = numeric or there
         return result, numeric
     if kind is list:
         items: list[Any] = []
         numeric = False
         for index, inner in enumerate(value):
-            item, there = _copied(inner, f"{path}[{index}]", objects, depth - 1)
+            item, there = _copied(inner, f"{path}[{index}]", objects, depth - 1, nones)
             items.append(item)
             numeric = numeric or there
         return items, numeric
-    if objects and (dumped := dump(value)) is not None:
+    if objects and (dumped := dump(value, nones=nones)) is not None:
         return _copied(dumped, path, False, depth)
     raise TypeError(f"{path}: {kind.__name__} is not a JSON value")
 

@@ -8,6 +8,7 @@ from typing import Any
 from agentmem.ledger.answers.result import error_line, failure, result_key
 from agentmem.ledger.answers.unfinished import still_runs
 from agentmem.ledger.effect import command_in, effect_of
+from agentmem.ledger.given import only_text
 from agentmem.ledger.signature import canonical_of, parsed, signature_of, words
 from agentmem.model import HEAD_CHARACTERS, Attempt, Outcome
 
@@ -32,7 +33,12 @@ def make_attempt(
 
     Without `outcome`, an `error` makes it an error; else a result that plainly is a failure does (`failure`); else any
     result is ok and none is unknown. The effect becomes `waits` where the whole result says that something still runs.
+    Raises TypeError for a tool, result or error that is no text.
     """
+    only_text(tool, "make_attempt: tool")
+    for given, argument in ((result, "result"), (error, "error")):
+        if given is not None:
+            only_text(given, f"make_attempt: {argument}")
     value = parsed(arguments)
     shown = canonical_of(arguments, value)
     name = words(tool)

@@ -24,6 +24,7 @@ from agentmem.ledger.answers.result import error_prefix, is_not_found, result_ke
 from agentmem.ledger.answers.unfinished import may_run, still_runs
 from agentmem.ledger.edits import Edit, Files, find_edits
 from agentmem.ledger.effect import command_of
+from agentmem.ledger.given import only_kind, only_list
 from agentmem.ledger.group import ErrorKey, Group, Item, Key, Polls
 from agentmem.ledger.history import History
 from agentmem.ledger.signature import words
@@ -105,6 +106,9 @@ class Detector:
 
     def feed(self, attempt: Attempt, edits: Edits = None) -> None:
         """The next attempt, or the result of one that was held back. `edits`: found in the arguments if not given."""
+        only_kind(attempt, Attempt, "feed: attempt", "an Attempt")
+        if edits is not None:
+            only_list(edits, "feed: edits")
         if attempt.tokens is not None and self.tokens.get(attempt.n) != attempt.tokens:
             self.tokens[attempt.n] = attempt.tokens
         place = (attempt.n, attempt.index)

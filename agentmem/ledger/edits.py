@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from agentmem.ledger.effect import command_of
+from agentmem.ledger.given import only_text
 from agentmem.ledger.group import Key, Place
 from agentmem.ledger.shell import substitutions
 from agentmem.ledger.signature import NEW, OLD, PATCHES, PATHS, WHOLE, digest, fold, parsed
@@ -67,7 +68,7 @@ def _of(value: dict[str, object], path: str | None) -> Iterator[Edit]:
 
 def find_edits(tool: str, arguments: str) -> tuple[Edit, ...]:
     """The edits that a call asks for: replacements, whole writes, patches, `sed -i s/a/b/ file`."""
-    if not any(map(arguments.__contains__, _SIGNS)):
+    if not any(map(only_text(arguments, "find_edits: arguments").__contains__, _SIGNS)):
         return ()
     command = command_of(tool, arguments)
     if command is not None and "*** Begin Patch" not in command:

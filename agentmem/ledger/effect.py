@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentmem.ledger.answers.unfinished import still_runs
+from agentmem.ledger.given import only_text
 from agentmem.ledger.shell import command_effect, sql_effect
 from agentmem.ledger.signature import SHELL_TOOLS, parsed, words
 from agentmem.model import Effect
@@ -108,7 +109,7 @@ def effect(tool: str, arguments: str) -> Effect:
     Plan, to-do and thinking tools read: they change what the agent says, not what a test or a search will answer.
     Code in a general language is unknown.
     """
-    return effect_of(words(tool), parsed(arguments))
+    return effect_of(words(only_text(tool, "effect: tool")), parsed(arguments))
 
 
 def effect_of(name: tuple[str, ...], value: object) -> Effect:
@@ -133,4 +134,6 @@ def is_waiting(tool: str, arguments: str, result: str | None) -> bool:
     """Whether the call waits for something: by its tool, by an empty input, or because the result says so."""
     if effect(tool, arguments) == "waits":
         return True
-    return result is not None and still_runs(words(tool), command_of(tool, arguments), result)
+    if result is None:
+        return False
+    return still_runs(words(tool), command_of(tool, arguments), only_text(result, "is_waiting: result"))

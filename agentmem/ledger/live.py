@@ -11,6 +11,7 @@ import msgspec
 from agentmem import safe
 from agentmem.ledger.attempt import make_attempt
 from agentmem.ledger.detect import MATCHES, Detector
+from agentmem.ledger.given import Told, only_kind, only_text, told
 from agentmem.ledger.group import Group
 from agentmem.ledger.signature import canonical_arguments, fold
 from agentmem.ledger.state import BadLedger, dump, load, prune
@@ -25,6 +26,8 @@ _RESULT = 48
 _STEPS_NAMED = 8
 _TOOLS_NAMED = 6
 _CIRCLE = 200
+_ARGUMENT_KINDS = (str, Mapping, list, tuple, type(None))
+"""A list: by position; None: a call without arguments."""
 Action = Literal["continue", "warn", "stop"]
 
 
@@ -49,14 +52,22 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _storable(
-    tool: str, arguments: str | Mapping[str, Any], result: str | None, error: str | None
+    tool: str, arguments: str | Mapping[str, Any], result: Told | None, error: Told | None
 ) -> tuple[str, str | Mapping[str, Any], str | None, str | None]:
-    """Without lone surrogates, that no checkpoint can hold: parts of all four stand in what `to_dict` gives."""
+    """As texts without lone surrogates, that no checkpoint can hold: parts of all four stand in what `to_dict` gives.
+    Raises TypeError naming the argument that cannot be one."""
+    only_text(tool, "record: tool")
+    only_kind(arguments, _ARGUMENT_KINDS, "record: arguments", "a mapping or its JSON text")
+    if isinstance(result, BaseException) and error is None:
+        result, error = None, result
+    if error is not None:  # a flag or a code is no text of an error: False and 0 would count as failures
+        only_kind(error, (str, BaseException, Mapping), "record: error", "the error's text or the exception")
     shown = arguments if isinstance(arguments, str) else canonical_arguments(arguments)
     clean = safe.encodable(shown)
     return (
         safe.encodable(tool), arguments if clean == shown else clean,
-        None if result is None else safe.encodable(result), None if error is None else safe.encodable(error),
+        None if result is None else safe.encodable(told(result, "record: result")),
+        None if error is None else safe.encodable(told(error, "record: error")),
     )  # fmt: skip
 
 
@@ -109,26 +120,30 @@ class Ledger:
         self,
         tool: str,
         arguments: str | Mapping[str, Any],
-        result: str | None,
+        result: Told | None,
         *,
-        error: str | None = None,
+        error: Told | None = None,
         step: int | None = None,
         denied: bool = False,
     ) -> Verdict:
         """Takes one attempt in, in order, and judges it.
 
-        `error`: the error's text if the call failed; None leaves it to what the result plainly says. `step`: number of
-        the model call; calls with the same number are parallel; without it every attempt is a step. `denied`: a guard
-        refused the call. `result` None and no error: no result, which is written down and not judged.
+        `result`: what the tool gave, a text or a JSON value, or the exception that it raised, which is an error.
+        `error`: the error's text, object or exception if the call failed; None leaves it to what the result plainly
+        says. `step`: number of the model call; calls with the same number are parallel; without it every attempt is a
+        step. `denied`: a guard refused the call. `result` None and no error: no result, which is written down and not
+        judged. Raises TypeError naming the argument that is none of these.
         """
-        tool, arguments, result, error = _storable(tool, arguments, result, error)
+        tool, arguments, text, failed = _storable(tool, arguments, result, error)
+        if step is not None and (not isinstance(step, int) or isinstance(step, bool)):
+            raise TypeError(f"record: step is a whole number, not {type(step).__name__}")
         number = self._step + 1 if step is None else step
         self._index = self._index + 1 if number == self._step else 1
         self._step = number
         attempt = make_attempt(
-            tool, arguments, result, n=number, index=self._index, error=error, outcome="denied" if denied else None,
+            tool, arguments, text, n=number, index=self._index, error=failed, outcome="denied" if denied else None,
         )  # fmt: skip
-        said = attempt.error or attempt.result_head or ("" if result is not None else "no result")
+        said = attempt.error or attempt.result_head or ("" if text is not None else "no result")
         shown = (_cut(tool, _TOOL), _cut(attempt.arguments[:400], _ARGUMENTS), attempt.outcome, _cut(said, _RESULT))
         self._entries.append((number, *shown))
         if attempt.outcome == "unknown" and attempt.result_key is None:
@@ -138,9 +153,11 @@ class Ledger:
         prune(self._detector)
         return verdict
 
-    def record_code(self, code: str, outcome: str, *, error: str | None = None, step: int | None = None) -> Verdict:
+    def record_code(
+        self, code: str, outcome: Told | None, *, error: Told | None = None, step: int | None = None
+    ) -> Verdict:
         """Takes an approach in that is code: its comments, blank lines and white space are no part of its signature."""
-        return self.record("code", {"code": code}, outcome, error=error, step=step)
+        return self.record("code", {"code": only_text(code, "record_code: code")}, outcome, error=error, step=step)
 
     def _verdict(self, attempt: Attempt) -> Verdict:
         group = self._detector.touched

@@ -10,6 +10,7 @@ from typing import Any
 
 import xxhash
 
+from agentmem.ledger.given import only_text
 from agentmem.pattern import pattern
 
 TALK = frozenset({"thought", "thoughts", "reasoning", "description", "summary", "explanation"})
@@ -194,7 +195,7 @@ def _comment_end(code: str, at: int, kind: str, fresh: bool, before: str, out: l
 
 def code_signature(code: str) -> str:
     """16 hex digits of the code with comments, blank lines and white space differences removed."""
-    return digest(f"code\0{normal_code(code)}")
+    return digest(f"code\0{normal_code(only_text(code, 'code_signature: code'))}")
 
 
 def fold(text: str) -> str:
@@ -254,7 +255,7 @@ def signature(tool: str, arguments: str | Mapping[str, Any]) -> str:
     Arguments that only talk (`TALK`) are left out, except for tools that do nothing but think; code stands without
     comments and layout, command lines without comments. Arguments that are no JSON count as text.
     """
-    return signature_of(tool, arguments, parsed(arguments))
+    return signature_of(only_text(tool, "signature: tool"), arguments, parsed(arguments))
 
 
 def signature_of(tool: str, arguments: str | Mapping[str, Any], value: object) -> str:

@@ -16,8 +16,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentmem.checkpoint.given import number
+from agentmem.ledger.given import only_function, only_kind, only_text
 from agentmem.memory.fence import decode_fence, prompt
-from agentmem.memory.files import FileError, damage, read_whole, sealed, write_whole
+from agentmem.memory.files import FileError, damage, place, read_whole, sealed, write_whole
 from agentmem.memory.messages import Message, pieces, system_only
 from agentmem.memory.policies import Policy, drop_oldest
 from agentmem.memory.recall.memory import Memory, Recalled, check_search, content_words
@@ -37,7 +38,9 @@ class MockClient:
     """
 
     def __init__(self, replies: Iterable[str] = ()) -> None:
-        self._replies = list(replies)
+        """Raises TypeError for replies that are no list of texts: one text would be said letter by letter."""
+        only_kind(None if isinstance(replies, str) else replies, Iterable, "MockClient: replies", "a list of texts")
+        self._replies = [only_text(reply, f"MockClient: replies[{at}]") for at, reply in enumerate(replies)]
         self.requests: list[list[Message]] = []
 
     def __call__(self, messages: list[Message]) -> str:
@@ -82,8 +85,16 @@ class Agent:
         """`budget`: tokens of the window, for `policy` (default: drop the oldest, by the counter chars4).
 
         What the user says is remembered with `user_trust`; what the model says with `reply_trust`, below the default
-        floor, since what it asserts is no fact. Raises ValueError for a budget, a k, a trust or a floor that cannot be.
+        floor, since what it asserts is no fact. Raises ValueError for a budget, a k, a trust or a floor that cannot be,
+        TypeError for a client, memory, state, system or policy that is none.
         """
+        only_function(client, "agent: client")
+        only_text(system, "agent: system")
+        for part, kind, name, called in ((memory, Memory, "memory", "a Memory"), (state, State, "state", "a State")):
+            if part is not None:
+                only_kind(part, kind, f"agent: {name}", called)
+        if policy is not None:
+            only_function(policy, "agent: policy")
         number(budget, "agent: budget")
         check_search(k, min_trust)
         for name, trust in (("user_trust", user_trust), ("reply_trust", reply_trust)):
@@ -108,7 +119,9 @@ class Agent:
         other's turns; empty where the memory is this agent's alone."""
 
     def prepare(self, text: str) -> Turn:
-        """What saying `text` would send. Changes nothing. The window is made before the new message is added."""
+        """What saying `text` would send. Changes nothing. The window is made before the new message is added.
+        Raises TypeError for what is no text."""
+        only_text(text, "say: text")
         window, drops = self.policy(self.window, self.budget)
         number = self.turn + 1
         drops = tuple(replace(drop, n=number, step=number, last_step=self.turn) for drop in drops)
@@ -147,6 +160,7 @@ class Agent:
 
         A long-term memory that lives on by itself (`address`) is named, not copied. Client and policy are not kept.
         """
+        path = place(path, "save_state: path")
         address = self.memory.address
         body = {
             "schema": SCHEMA,
@@ -158,7 +172,7 @@ class Agent:
             "memory": {"rows": self.memory.dump()} if address is None else {"address": address},
         }
         data = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
-        write_whole(Path(path), sealed(data))
+        write_whole(path, sealed(data))
 
     @classmethod
     def load_state(
@@ -169,7 +183,10 @@ class Agent:
 
         Raises FileError naming the file if it is missing, damaged or newer than this library.
         """
-        data = read_whole(Path(path))
+        only_function(client, "load_state: client")
+        if memory is not None:
+            only_kind(memory, Memory, "load_state: memory", "a Memory")
+        data = read_whole(place(path, "load_state: path"))
         if data is None:
             raise FileError(f"{path}: there is no saved conversation")
         wrong = damage(data)

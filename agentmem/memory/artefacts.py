@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.checkpoint.given import number
-from agentmem.memory.files import FileError, read_whole, write_whole
+from agentmem.ledger.given import only_kind
+from agentmem.memory.files import FileError, place, read_whole, write_whole
 from agentmem.memory.messages import Message, Protect, check, drop, pieces, protected
 from agentmem.memory.policies import with_results
 from agentmem.model import Drop, TokenCounter
@@ -48,10 +49,12 @@ class Artefacts:
     """A folder of results."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = place(folder, "artefacts: folder")
 
     def put(self, content: str | bytes) -> Artefact:
-        """Keep the content. Lone surrogates of a text are kept too. Raises FileError if the disk refuses."""
+        """Keep the content. Lone surrogates of a text are kept too. Raises FileError if the disk refuses, TypeError for
+        what is neither text nor bytes."""
+        only_kind(content, (str, bytes), "put: content", "a text or bytes")
         data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
         digest = sha256(data).hexdigest()
         path = self.folder / f"{digest[:32]}.{'txt' if isinstance(content, str) else 'bin'}"
@@ -61,6 +64,7 @@ class Artefacts:
 
     def get(self, artefact: Artefact) -> bytes:
         """The content. Raises ArtefactError if the file is gone or holds something else."""
+        only_kind(artefact, Artefact, "get: artefact", "what put() gave")
         data = read_whole(Path(artefact.path))
         if data is None:
             raise ArtefactError(f"{artefact.path}: the artefact is gone")
@@ -88,8 +92,10 @@ def by_reference(
 
     Whatever the budget; results made of blocks with pictures stay. Doing it again changes nothing.
     """
-    check(messages, budget)
+    check(messages, budget, count, protect, at)
+    only_kind(artefacts, Artefacts, "artefacts", "an Artefacts")
     number(keep, "keep", whole=True)
+    number(over, "over", whole=True)
     if over < 500:
         raise ValueError(f"a reference may be longer than {over} characters: take at least 500")
     untouched = protect(messages)

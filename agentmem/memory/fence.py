@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from agentmem import safe
+from agentmem.ledger.given import only_kind, only_text
 from agentmem.pattern import pattern
 
 OPEN = "<retrieved_memory>"
@@ -65,7 +66,8 @@ def guard_headings(text: str, also: tuple[str, ...] = ()) -> str:
     "Like": whatever the case, the width of the characters and what is invisible in front. A line that is indented by
     two spaces already, and any other line, stands byte for byte. `also` names further beginnings.
     """
-    parts = _LINE.split(text)
+    only_kind(also, tuple, "guard_headings: also", "a tuple of texts")
+    parts = _LINE.split(only_text(text, "guard_headings: text"))
     for index in range(0, len(parts), 2):
         if _forges(parts[index], also):
             parts[index] = "  " + parts[index]
@@ -105,12 +107,13 @@ def fence(records: Iterable[tuple[str, str, str]]) -> str:
     Harmless text stands as it is; text that could be read as anything else stands as an escaped JSON string. The whole
     encodes as UTF-8, and no Unicode normalisation of it makes another tag or another line.
     """
-    return "\n".join((OPEN, WARNING, *(_line(Record(*record)) for record in records), CLOSE))
+    return "\n".join((OPEN, WARNING, *(_line(_record(one, at)) for at, one in enumerate(_listed(records))), CLOSE))
 
 
 def prompt(records: Iterable[tuple[str, str, str]], rendered: str) -> str:
     """The fence, an empty line, the rendered state. Without records the rendered state alone."""
-    kept = list(records)
+    only_text(rendered, "prompt: rendered")
+    kept = list(_listed(records))
     return f"{fence(kept)}\n\n{rendered}" if kept else rendered
 
 
@@ -119,7 +122,7 @@ def decode_fence(text: str) -> list[Record]:
 
     Raises FenceError for a fence that `fence` did not write: not closed, without its warning, or a broken line.
     """
-    lines = text.split("\n")
+    lines = only_text(text, "decode_fence: text").split("\n")
     if lines[0] != OPEN:
         return []
     if len(lines) < 2 or lines[1] != WARNING:
@@ -130,6 +133,18 @@ def decode_fence(text: str) -> list[Record]:
             return records
         records.append(_read(line, number))
     raise FenceError("fence: it is not closed")
+
+
+def _listed(records: Iterable[tuple[str, str, str]]) -> Iterable[tuple[str, str, str]]:
+    only_kind(records, Iterable, "fence: records", "a list of (key, value, source)")
+    return records
+
+
+def _record(given: tuple[str, str, str], at: int) -> Record:
+    """Raises TypeError for what is no (key, value, source) of texts."""
+    if not isinstance(given, tuple | list) or len(given) != 3 or not all(isinstance(part, str) for part in given):
+        raise TypeError(f"fence: records[{at}] is no (key, value, source) of texts")
+    return Record(*given)
 
 
 def _line(record: Record) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import xxhash
@@ -12,6 +13,13 @@ from agentmem.checkpoint.store import CheckpointError
 
 class FileError(Exception):
     """A file could not be kept or read; the message names the file and the reason."""
+
+
+def place(path: object, name: str) -> Path:
+    """The path. Raises TypeError naming the argument for what is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} is a path, not {type(path).__name__}")
+    return Path(path)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentmem.checkpoint.given import number
+from agentmem.ledger.given import only_function, only_kind, only_text
 from agentmem.memory.state import State
 from agentmem.model import HEAD_CHARACTERS, Drop, Kind, TokenCounter
 from agentmem.tokens import words
@@ -38,7 +40,14 @@ def handoff(
     goal, plan, other facts and failure of the ended task are recorded drops.
     Raises ValueError for more than `most` facts, KeyError for a name that is no fact of the ended state.
     """
+    only_kind(ended, State, "handoff: ended", "a State")
+    number(most, "handoff: most", whole=True)
+    only_function(count, "handoff: count")
+    if not callable(distil):
+        names = None if isinstance(distil, str) else distil  # a text would be taken letter by letter
+        only_kind(names, Iterable, "handoff: distil", "a function or a list of names")
     picked = distil(ended) if callable(distil) else {name: _held(ended, name) for name in distil}
+    only_kind(picked, Mapping, "handoff: what distil gives", "a mapping of facts")
     if len(picked) > most:
         raise ValueError(f"handoff: {len(picked)} facts are more than {most}; distil further")
     state = State(goal, plan, budget_steps=ended.budget_steps, budget_spend_usd=ended.budget_spend_usd)
@@ -77,6 +86,6 @@ def _kind(name: str) -> Kind:
 
 
 def _held(ended: State, name: str) -> str:
-    if name not in ended.facts:
+    if only_text(name, "handoff: a name in distil") not in ended.facts:
         raise KeyError(f"handoff: {name!r} is no fact of the ended state; there are {', '.join(ended.facts) or 'none'}")
     return ended.facts[name]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentmem.checkpoint.given import dump, number
+from agentmem.ledger.given import only_function, only_kind, only_list
 from agentmem.memory.notebook import canonical
 from agentmem.model import HEAD_CHARACTERS, Cause, Drop, Kind, TokenCounter
 from agentmem.pattern import pattern
@@ -46,11 +47,14 @@ _EXIT = pattern(
 _ERROR_KEYS = ("error", "hata", "errorMessage", "error_message", "exception")
 
 
-def check(messages: Sequence[Any], budget: int) -> None:
+def check(messages: Sequence[Any], budget: int, count: TokenCounter, protect: Protect, at: int) -> None:
     """Raises ValueError for a budget that is negative or no number, and for a message that is no mapping: what a policy
-    cannot read it would lose without a record."""
+    cannot read it would lose without a record. Raises TypeError for what is no list, and for what is no function."""
     number(budget, "budget")
-    for index, message in enumerate(messages):
+    number(at, "at", whole=True)
+    only_function(count, "count")
+    only_function(protect, "protect")
+    for index, message in enumerate(only_list(messages, "messages")):
         if not isinstance(message, Mapping):
             raise ValueError(
                 f"messages[{index}] is a {type(message).__name__}, not a mapping: hand over what its model_dump() gives"
@@ -86,6 +90,7 @@ def _kind(message: Mapping[str, Any]) -> Kind:
 
 def _is_item(message: Mapping[str, Any]) -> bool:
     """Whether it is a Responses item other than a message."""
+    only_kind(message, Mapping, "message", "a mapping")
     sort = message.get("type")
     return message.get("role") is None and isinstance(sort, str) and sort != "message" and sort not in _TYPED
 
@@ -244,6 +249,7 @@ def _name(value: object) -> str | None:
 
 def tokens(message: Mapping[str, Any], count: TokenCounter) -> int:
     """Tokens of the pieces of one message; roles and other wrapping are not counted."""
+    only_function(count, "count")
     return sum(weigh(piece, count) for piece in _pieces(message))
 
 
@@ -264,7 +270,7 @@ def groups(messages: Sequence[Mapping[str, Any]]) -> list[range]:
     """
     waiting: dict[str, list[int]] = {}
     spans: list[tuple[int, int]] = []
-    for index, message in enumerate(messages):
+    for index, message in enumerate(only_list(messages, "messages")):
         start = index
         if message.get("role") == "function" and index and "function_call" in messages[index - 1]:
             start = index - 1
@@ -285,7 +291,7 @@ def orphans(messages: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Ids of results without a call before them and of calls without a result behind them, in order."""
     waiting: dict[str, int] = {}
     lost: list[str] = []
-    for message in messages:
+    for message in only_list(messages, "messages"):
         for piece in _pieces(message):
             if piece.call_id is None:
                 continue
@@ -307,7 +313,7 @@ Protect = Callable[[Sequence[Mapping[str, Any]]], frozenset[int]]
 
 def system_only(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     """The system messages: for a conversation without a goal."""
-    return frozenset(i for i, message in enumerate(messages) if _kind(message) == "system")
+    return frozenset(i for i, message in enumerate(only_list(messages, "messages")) if _kind(message) == "system")
 
 
 def protected(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
@@ -326,7 +332,7 @@ def goals(messages: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
     """Where the goal stands: the first user text that is neither a result nor a summary, and the last message with a
     rendered state (a line `GOAL (unchanged): ...`)."""
     first = rendered = None
-    for index, message in enumerate(messages):
+    for index, message in enumerate(only_list(messages, "messages")):
         for piece in _pieces(message):
             if first is None and piece.kind == "user":
                 first = index
@@ -337,7 +343,7 @@ def goals(messages: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
 
 def last_failure(messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Index of the newest message with a result that failed; None if none did."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if failed(messages[i])), None)
+    return next((i for i in range(len(only_list(messages, "messages")) - 1, -1, -1) if failed(messages[i])), None)
 
 
 def failed(message: Mapping[str, Any]) -> bool:

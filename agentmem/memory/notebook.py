@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from agentmem.checkpoint.given import number
+from agentmem.ledger.given import only_function, only_kind, only_text, told
 from agentmem.model import HEAD_CHARACTERS, Drop, TokenCounter
 from agentmem.pattern import pattern
 from agentmem.tokens import words
@@ -31,8 +32,12 @@ class Notebook:
     """A permanent system note and an ordered list of fact lines."""
 
     def __init__(self, system: str, facts: Iterable[str] = ()) -> None:
-        self.system = system
-        self._facts = [one_line(fact) for fact in facts]
+        """Raises TypeError for a note or a fact that is no text."""
+        if isinstance(facts, str):
+            raise TypeError("notebook: facts is a list of texts, not one text")
+        only_kind(facts, Iterable, "notebook: facts", "a list of texts")
+        self.system = only_text(system, "notebook: system")
+        self._facts = [one_line(only_text(fact, f"notebook: facts[{at}]")) for at, fact in enumerate(facts)]
         self._gone = 0
 
     @property
@@ -43,10 +48,11 @@ class Notebook:
     def add(self, tool: str, args: object, observation: object) -> str:
         r"""Append `tool(args) -> observation` and return the line.
 
-        Texts stand as given, anything else as canonical JSON; a line break stands as `\n`, so that a fact is one line.
+        Texts stand as given, an exception as `Type: message`, anything else as canonical JSON; a line break stands as
+        `\n`, so that a fact is one line. Raises TypeError naming the argument that is none of these.
         """
-        given = args if isinstance(args, str) else canonical(args)
-        seen = observation if isinstance(observation, str) else canonical(observation)
+        only_text(tool, "add: tool")
+        given, seen = told(args, "add: args"), told(observation, "add: observation")
         fact = one_line(f"{tool}({given}) -> {seen}")
         self._facts.append(fact)
         return fact
@@ -60,6 +66,8 @@ class Notebook:
         no finite number; one that is negative leaves no fact.
         """
         number(max_tokens, "trim: max_tokens", least=None)
+        number(at, "trim: at", whole=True)
+        only_function(count, "trim: count")
         left = max_tokens - count(self.system)
         keep = len(self._facts)
         while keep and (cost := count(self._facts[keep - 1] + "\n")) <= left:

@@ -13,9 +13,11 @@ from typing import Any
 
 from agentmem import safe
 from agentmem.checkpoint import durable
+from agentmem.checkpoint.given import number
 from agentmem.checkpoint.store import CheckpointError
+from agentmem.ledger.given import only_text
 from agentmem.memory.fence import guard_headings
-from agentmem.memory.files import FileError, read_whole, write_whole
+from agentmem.memory.files import FileError, place, read_whole, write_whole
 
 NAME = "write_notes"
 _DESCRIPTION = (
@@ -47,8 +49,9 @@ class Notes:
     """A notes file, written whole or not at all, private to the user."""
 
     def __init__(self, path: str | Path, most: int = 20_000) -> None:
-        """`most`: how many characters the notes may hold."""
-        self.path = Path(path)
+        """`most`: how many characters the notes may hold. Raises TypeError for what is no path, ValueError."""
+        number(most, "notes: most", whole=True)
+        self.path = place(path, "notes: path")
         self.most = most
 
     def read(self) -> str:
@@ -60,12 +63,15 @@ class Notes:
             raise FileError(f"{self.path}: no UTF-8 at byte {error.start}") from None
 
     def replace(self, text: str) -> None:
-        """Make `text` all that the notes hold. Raises ValueError for more than `most` characters, FileError."""
+        """Make `text` all that the notes hold. Raises ValueError for more than `most` characters, FileError, and
+        TypeError for what is no text."""
+        only_text(text, "notes: text")
         with self._alone():
             self._write(text)
 
     def append(self, text: str) -> None:
         """Add `text` as a line of its own. Raises as `replace` does."""
+        only_text(text, "notes: text")
         with self._alone():
             held = self.read()
             self._write(f"{held}\n{text}" if held else text)

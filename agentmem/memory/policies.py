@@ -13,6 +13,7 @@ from typing import Any
 
 from agentmem import safe
 from agentmem.checkpoint.given import number
+from agentmem.ledger.given import only_function, only_text
 from agentmem.memory.fence import guard_headings
 from agentmem.memory.messages import (
     PROGRESS,
@@ -65,7 +66,7 @@ def shrink(
 
     Whatever the budget, for an old result is worth its head. Pictures in a result stay. Doing it again changes nothing.
     """
-    check(messages, budget)
+    check(messages, budget, count, protect, at)
     _sizes(keep=keep, over=over, head=head)
     if head + len(TRIMMED) > over:
         raise ValueError(f"shrink: the first {head} characters and the marker are more than {over}")
@@ -145,7 +146,7 @@ def drop_oldest(
 
     What is protected stays and is paid for first. Call it before the new turn is added: it is a window on the past.
     """
-    check(messages, budget)
+    check(messages, budget, count, protect, at)
     keep = _newest(messages, budget, count, protect(messages))
     left = [message for index, message in enumerate(messages) if index not in keep]
     kept = [message for index, message in enumerate(messages) if index in keep]
@@ -186,8 +187,9 @@ def summarise_middle(
     Groups are kept whole, so a few more than `tail` may stay. The summary is cut to what the budget leaves; if what is
     kept is over the budget by itself, the summary stands whole.
     """
-    check(messages, budget)
+    check(messages, budget, count, protect, at)
     _sizes(tail=tail)
+    only_function(summarise, "summarise_middle: summarise")
     if sum(tokens(message, count) for message in messages) <= budget:
         return list(messages), ()
     untouched = protect(messages)
@@ -214,7 +216,8 @@ def summarise_oldest(
 
     Where what is protected leaves no room for a summary, the oldest are dropped without one, and the drops say so.
     """
-    check(messages, budget)
+    check(messages, budget, count, protect, at)
+    only_function(summarise, "summarise_oldest: summarise")
     untouched = protect(messages)
     if len(_newest(messages, budget, count, untouched)) == len(messages):
         return list(messages), ()
@@ -278,7 +281,9 @@ def _is_summary(message: Message) -> bool:
 
 
 def compose(*policies: Policy) -> Policy:
-    """One policy that applies these in order; its drops are theirs in order."""
+    """One policy that applies these in order; its drops are theirs in order. Raises TypeError for what is no policy."""
+    for index, one in enumerate(policies):
+        only_function(one, f"compose: policies[{index}]")
 
     def composed(messages: Sequence[Message], budget: int) -> Result:
         kept: list[Message] = list(messages)
@@ -302,7 +307,7 @@ NAMES: tuple[str, ...] = tuple(_NAMED)
 
 def policy(name: str, **options: Any) -> Policy:
     """The policy of that name with these keyword arguments. Raises UnknownPolicy with the names that there are."""
-    if name not in _NAMED:
+    if only_text(name, "policy: name") not in _NAMED:
         raise UnknownPolicy(f"unknown policy {name!r}; there are {', '.join(NAMES)}")
     return partial(_NAMED[name], **options)
 

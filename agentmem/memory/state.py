@@ -14,6 +14,7 @@ from typing import Literal, NoReturn, TypedDict
 
 from agentmem import safe
 from agentmem.checkpoint.given import number
+from agentmem.ledger.given import only_function, only_kind, only_text
 from agentmem.memory.fence import guard_headings
 from agentmem.model import HEAD_CHARACTERS, Drop, Field, Kind, TokenCounter
 from agentmem.pattern import pattern
@@ -97,9 +98,11 @@ class State:
         self._verified: dict[str, Verification] = {}
         self._last_error: str | None = None
         self._check()
+        for rows, argument in ((facts, "facts"), (verified, "verified")):
+            only_kind({} if rows is None else rows, Mapping, f"state: {argument}", "a mapping")
         for name, value in (facts or {}).items():
             seal = (verified or {}).get(name)
-            if seal is None:
+            if not isinstance(seal, Verification):
                 raise Unverified(name)
             self.verify(name, value, seal.by, seal.step)
         self.last_error = last_error
@@ -124,15 +127,13 @@ class State:
         """
         if not isinstance(by, str) or not by.strip():
             raise Unverified(name)
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"fact {name!r}: name and value are texts, not {type(value).__name__}")
         at = self._at(step)
-        dict.__setitem__(self._facts, name, value)
+        dict.__setitem__(self._facts, only_text(name, "verify: name"), only_text(value, f"fact {name!r}: value"))
         self._verified[name] = Verification(by, at)
 
     def forget(self, name: str) -> Drop:
         """Take a fact out of the state and say so. Raises KeyError if it is not held."""
-        value = self._facts[name]
+        value = self._facts[only_text(name, "forget: name")]
         dict.__delitem__(self._facts, name)
         del self._verified[name]
         leaving: Leaving = ("field", f"facts.{name}", "fact", value, words(f"{name}: {value}"))
@@ -140,9 +141,7 @@ class State:
 
     def claim(self, text: str, step: int | None = None) -> None:
         """Log what the model asserts. It never becomes a fact by that. Raises TypeError for what is no text."""
-        if not isinstance(text, str):
-            raise TypeError(f"a claim is a text, not {type(text).__name__}")
-        self.log.append({"kind": "claim", "step": self._at(step), "text": text})
+        self.log.append({"kind": "claim", "step": self._at(step), "text": only_text(text, "a claim")})
 
     @property
     def last_error(self) -> str | None:
@@ -155,9 +154,7 @@ class State:
 
     def fail(self, text: str, step: int | None = None) -> None:
         """The newest failure. Every failure is logged, this one too."""
-        if not isinstance(text, str):
-            raise TypeError(f"last_error is a text, not {type(text).__name__}")
-        self.log.append({"kind": "failure", "step": self._at(step), "text": text})
+        self.log.append({"kind": "failure", "step": self._at(step), "text": only_text(text, "last_error")})
         self._last_error = text
 
     def _at(self, step: int | None) -> int:
@@ -220,6 +217,8 @@ class State:
     ) -> tuple[str, tuple[Drop, ...]]:
         """What `render` does, as (text, drops), without touching `drops`."""
         self._check()
+        only_function(count, "render: count")
+        at = self.attempts + 1 if at is None else int(number(at, "render: at", whole=True))
         if max_tokens is None:
             return self._render(0), ()
         number(max_tokens, "render: max_tokens")
@@ -246,6 +245,7 @@ class State:
 
     def fields(self, count: TokenCounter = words) -> tuple[Field, ...]:
         """The state as fields, in the order in which they are rendered; tokens of `name: value`."""
+        only_function(count, "fields: count")
         rows: list[Field] = []
         for name, value in self._facts.items():
             seal = self._verified[name]

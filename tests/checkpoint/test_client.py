@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ import pytest
 from agentmem.checkpoint.client import NotRecorded, wrap
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.store import ConflictError
+from tests.formats.agents.following import opened
 
 CHAT = {
     "id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-test-1",
@@ -228,3 +230,70 @@ def test_a_reply_of_an_odd_shape_is_given_all_the_same(tmp_path: Path) -> None:
     with pytest.warns(NotRecorded, match="its messages are no list"):
         run.wrap(fake({})).chat.completions.create(messages=5)
     assert run.step == 0
+
+
+SHAPES = {
+    "chat": ({"choices": [{"message": {"content": "ok"}}]}, "messages", None),
+    "responses": ({"output": []}, "input", "instructions"),
+    "messages": ({"content": "ok"}, "messages", "system"),
+}
+
+
+def call(client: Any, shape: str, **request: Any) -> None:
+    target = client.chat.completions if shape == "chat" else getattr(client, shape)
+    target.create(model="m", **request)
+
+
+def clients(shape: str) -> Any:
+    reply = SHAPES[shape][0]
+    return fake(reply) if shape == "chat" else SimpleNamespace(
+        **{shape: SimpleNamespace(create=lambda **request: reply)}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_call_did_not_send_is_empty_and_not_what_the_call_before_sent(tmp_path: Path, shape: str) -> None:
+    run = record("r", folder=tmp_path, goal="g")
+    client, (_, given, system) = run.wrap(clients(shape)), SHAPES[shape]
+    first = {"tools": TOOLS} | ({system: "be brief"} if system else {})
+    call(client, shape, **{given: ASKED}, **first)
+    call(client, shape, **{given: ASKED})
+    call(client, shape, **{given: ASKED}, **dict.fromkeys(first))
+    call(client, shape, **{given: ASKED}, **{name: object() for name in first})  # the "not given" mark of a client
+    found = [(version.system, version.tools) for version in history("r", tmp_path)]
+    assert found == [("be brief" if system else "", TOOLS), ("", []), ("", []), ("", [])]
+    seen = opened(tmp_path / "r.json").run.main.steps
+    kinds = [{segment.kind for segment in step.prompt} for step in seen[:4]]
+    assert "tools" in kinds[0] and not any(kind & {"tools", "system"} for kind in kinds[1:])
+    gone = [drop.kind for drop in seen[1].drops if drop.kind in ("system", "tools")]
+    assert gone == (["system", "tools"] if system else ["tools"])
+
+
+def test_whatever_form_tools_and_a_system_prompt_are_given_in_they_are_recorded(tmp_path: Path) -> None:
+    run = record("r", folder=tmp_path)
+    chat, messages = run.wrap(clients("chat")), run.wrap(clients("messages"))
+    block = {"type": "text", "text": "be brief"}
+    call(messages, "messages", messages=ASKED, system=(block,), tools=dict(enumerate(TOOLS)).values())
+    call(messages, "messages", messages=ASKED, system=iter([block]), tools=iter(TOOLS))
+    call(chat, "chat", messages=ASKED, functions=[TOOLS[0]["function"]])
+    call(chat, "chat", messages=ASKED, extra_body={"tools": TOOLS})
+    found = [(version.system, version.tools) for version in history("r", tmp_path)]
+    assert found == [([block], TOOLS), ([block], TOOLS), ("", [TOOLS[0]["function"]]), ("", TOOLS)]
+    assert run.problems == []
+
+
+def test_a_prompt_that_the_provider_keeps_makes_a_call_no_exact_one(tmp_path: Path) -> None:
+    run = record("r", folder=tmp_path)
+    client = run.wrap(clients("responses"))
+    call(client, "responses", input="hi", prompt={"id": "pmpt_1"})
+    assert [version.prompt for version in history("r", tmp_path)] == [None]
+
+
+def test_an_enumeration_in_a_reply_is_its_value(tmp_path: Path) -> None:
+    class Role(Enum):
+        ASSISTANT = "assistant"
+
+    run = record("r", folder=tmp_path)
+    message = SimpleNamespace(role=Role.ASSISTANT, content="ok")
+    run.wrap(fake({"choices": [{"message": message}]})).chat.completions.create(messages=ASKED)
+    assert load("r", tmp_path).messages[1] == {"role": "assistant", "content": "ok"}

@@ -200,7 +200,7 @@ def test_a_ledger_that_ends_in_half_a_line_is_repaired_before_the_next_is_added(
     lines = ledger.read_bytes().split(b"\n")
     assert lines[3] == half and json.loads(lines[4])["seq"] == 4
     found = list(history("parser", tmp_path))
-    assert [version.step for version in found] == [1, 2, 3, 4] and found[-1].damaged == 1
+    assert [version.step for version in found] == [1, 2, 3, 4] and found[-1].damaged == 0
     assert len(found[-1].messages) == 5
 
 

@@ -13,6 +13,7 @@ from agentmem.checkpoint.ledger_line import DamagedLine, decode, encode
 from agentmem.checkpoint.recorder import history, load, record
 from agentmem.checkpoint.store import CheckpointError, DamagedError, MissingError
 from tests.checkpoint.helpers import message, some_steps
+from tests.formats.agents.following import opened
 
 
 def test_a_checkpoint_cut_at_any_byte_is_damaged_and_the_ledger_gives_it_back(tmp_path: Path) -> None:
@@ -285,3 +286,50 @@ def test_a_ledger_with_a_gap_or_damage_is_not_pruned_and_stays_as_it_is(tmp_path
         with pytest.raises(DamagedError, match=says):
             FileStore(tmp_path).prune("parser", keep=2)
         assert ledger.read_bytes() == data
+
+
+@pytest.mark.parametrize("cuts", [[1], [7], [60], [-1], [40, 90], [-18, -19]])
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_half_a_line_behind_which_the_next_save_went_on_is_no_damage(
+    tmp_path: Path, before: int, cuts: list[int]
+) -> None:
+    some_steps(tmp_path, 5)
+    ledger = tmp_path / "parser.steps.jsonl"
+    steps = [step.own for step in opened(tmp_path / "parser.json").run.main.steps]
+    lines = ledger.read_bytes().split(b"\n")
+    lines[before:before] = [lines[before][:cut] for cut in cuts]
+    ledger.write_bytes(b"\n".join(lines))
+    now = load("parser", tmp_path)
+    assert (now.step, now.damaged, now.problems) == (5, 0, ())
+    assert [version.step for version in history("parser", tmp_path)] == [1, 2, 3, 4, 5]
+    assert record("parser", folder=tmp_path).problems == []
+    shown = opened(tmp_path / "parser.json").run
+    assert shown.problems == () and [step.own for step in shown.main.steps] == steps
+    assert FileStore(tmp_path).prune("parser", keep=2) == 3, "what was never a save is in no way"
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_half_a_line_in_whose_place_a_save_is_missing_is_damage(tmp_path: Path, whole: bool) -> None:
+    some_steps(tmp_path, 5)
+    ledger = tmp_path / "parser.steps.jsonl"
+    lines = ledger.read_bytes().split(b"\n")
+    lines[2] = lines[2].replace(b"message", b"massage") if whole else lines[2][:60]
+    ledger.write_bytes(b"\n".join(lines))
+    what = "checksum mismatch" if whole else "truncated at byte 60"
+    assert [problem.what.startswith(f"damaged: {what}") for problem in load("parser", tmp_path).problems] == [True]
+    with pytest.raises(DamagedError, match=what):
+        list(history("parser", tmp_path))
+    shown = [problem for problem in opened(tmp_path / "parser.json").run.problems if problem.where == "line 3"]
+    assert [problem.what.startswith(f"damaged: {what}") for problem in shown] == [True]
+
+
+def test_half_a_line_at_the_end_is_told_by_who_reads_and_no_longer_once_the_run_went_on(tmp_path: Path) -> None:
+    run = some_steps(tmp_path, 3)
+    ledger = tmp_path / "parser.steps.jsonl"
+    with ledger.open("ab") as file:
+        file.write(b'{"v":1,"seq":4,"st')
+    assert load("parser", tmp_path).damaged == 1
+    run = record("parser", folder=tmp_path)
+    run.save([*run.messages, message(9)])
+    assert load("parser", tmp_path).problems == ()
+    assert opened(tmp_path / "parser.json").run.problems == ()

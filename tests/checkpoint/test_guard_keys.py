@@ -67,3 +67,10 @@ def test_what_a_question_shows_cannot_act_on_a_terminal(tmp_path: Path) -> None:
     question = guard.in_doubt[0].question
     assert question.isprintable() and r'{"to":"a\u009b2J\u202eb"}' in question
     assert str(told.value).isprintable()
+
+
+def test_a_call_of_a_subagent_is_told_as_one_of_its_lane(tmp_path: Path) -> None:
+    record("r", folder=tmp_path).save([message(0)])
+    run = record("r", folder=tmp_path, lane="sub")
+    made(run.guard)
+    assert [call.lane for call in run.store.calls("r")] == ["sub"]

@@ -8,12 +8,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentmem.checkpoint.delta.state import StateMemo, applied, names
 from agentmem.checkpoint.recorder import history, load, record
+from agentmem.checkpoint.store import CheckpointError
 from tests.checkpoint.test_values import exactly, keys, values
+from tests.formats.agents.following import opened
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """Where a save waits for no disk, so that many can be tried."""
@@ -106,3 +109,32 @@ def test_the_ledger_grows_by_what_is_new(tmp_path: Path) -> None:
     assert max(len(line) for line in lines[1:]) < 1500
     checkpoint = (tmp_path / "r.json").stat().st_size
     assert sum(map(len, lines)) < 2.6 * checkpoint, "the exact prompt doubles it, no more"
+
+
+def test_lanes_of_one_run_are_shown_apart_and_a_subagent_that_begins_anew_ends_no_run(tmp_path: Path) -> None:
+    for turn in range(3):
+        main = record("r", folder=tmp_path, goal="the goal")
+        main.save([*main.messages, *said(f"main {turn}")])
+        sub = record("r", folder=tmp_path, lane="sub", goal="a part of it")
+        sub.save([*sub.messages, *said(f"sub {turn}")])
+        sub.finish("done")
+    main = record("r", folder=tmp_path)
+    main.save([*main.messages, *said("main 3")])
+    assert [m["content"] for m in main.messages if m["role"] == "assistant"] == [f"main {n}" for n in range(4)]
+    shown = opened(tmp_path / "r.json")
+    lanes = {lane.id: [step.own for step in lane.steps] for lane in shown.run.lanes}
+    assert lanes == {"main": [1, 2, 3, 4], "sub": [1, 1, 1]}
+    assert (shown.run.goal, shown.run.problems, shown.run.gaps) == ("the goal", (), ())
+    assert not [drop for step in shown.run.main.steps for drop in step.drops]
+
+
+def said(text: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": f"go on to {text}"}, {"role": "assistant", "content": text}]
+
+
+def test_a_file_of_a_stranger_is_not_replaced_by_the_conversation_of_a_subagent(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(held := '{"step": 2, "messages": [{"role": "user", "content": "x"}], "notes": null}')
+    with pytest.raises(CheckpointError, match=r"r\.json: holds nothing but lane 'main', which"):
+        record("r", folder=tmp_path, lane="sub")
+    assert path.read_text() == held and record("r", folder=tmp_path).step == 2

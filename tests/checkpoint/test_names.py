@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from agentmem.checkpoint.files import FileStore
 from agentmem.checkpoint.names import file_name, run_id
-from agentmem.checkpoint.recorder import load, record
+from agentmem.checkpoint.recorder import history, load, record
+from agentmem.checkpoint.store import CheckpointError
 from tests.checkpoint.helpers import message, names
 
 ENCODABLE = st.characters(exclude_categories=["Cs"])
@@ -29,8 +30,7 @@ def test_a_hostile_id_stays_in_the_folder_and_is_found_again(tmp_path: Path, nam
     assert all(part.isascii() and part.isprintable() and len(part) < 200 for part in names(folder))
     assert FileStore(folder).load(name).run == name
     assert FileStore(folder).runs() == [name]
-    if not name.endswith(".json"):
-        assert load(name, folder).messages == [message(0)]
+    assert load(name, folder).messages == [message(0)]
 
 
 def test_an_empty_id_and_one_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
@@ -55,3 +55,21 @@ def test_names_of_nasty_letters_are_short_and_lead_back(text: str) -> None:
     assert len(file_name(text)) <= 150
     assert run_id(file_name(text)) in (None, text)
     assert run_id("~") is None and run_id("a b") is None and run_id("%zz") is None
+
+
+def test_an_id_that_looks_like_a_file_is_found_and_no_other_file_is_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("job.json", "job.steps.jsonl", "a/job.json"):
+        record(name).save([message(1)])
+        assert load(name).run == name and [version.run for version in history(name)] == [name]
+    (tmp_path / "job.json").write_text('{"step": 9, "messages": [], "notes": "of a stranger"}')
+    for ask in (load, history):
+        with pytest.raises(CheckpointError, match=r"job\.json: is both a file and the id of a run in .*runs; give"):
+            ask("job.json")
+    assert load(Path("job.json")).notes == "of a stranger"
+    assert load("runs/job.json.json").run == "job.json"
+    assert load("job.json", store="runs").run == "job.json"
+    (tmp_path / "other.json").write_text('{"step": 9, "messages": [], "notes": "a file"}')
+    assert load("other.json").notes == "a file"

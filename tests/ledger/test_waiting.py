@@ -161,6 +161,65 @@ def test_a_command_that_prints_a_text_or_how_a_service_stands_is_none(command: s
     assert not in_shell(command, answer)
 
 
+POD = "NAME    READY   STATUS   RESTARTS   AGE\nweb-1   0/1     {}   0   5s\nweb-2   1/1     Running   0   9s"
+JOB = "  JOBID PARTITION NAME USER ST  TIME NODES NODELIST(REASON)\n    123       gpu  fit   me {}     1 {}"
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        *(("kubectl get pods -n prod", POD.format(word)) for word in ("ContainerCreating", "PodInitializing",
+                                                                       "Init:0/2", "Pending", "Terminating")),
+        ("oc get pod/web-1 | tail -1", "web-1 0/1 ContainerCreating"),
+        ("squeue -u me", JOB.format("PD 0:00", "(Priority)")),
+        ("squeue -j 123", JOB.format("R 1-02:10:00", "node3")), ("sudo squeue", "123 gpu fit me PD 0:00 1 (Resources)"),
+        ("aws ec2 describe-instance-status --instance-ids i-1", '"State": "initializing"'),
+        ("pg_isready -h db", "db:5432 - rejecting connections"),
+        ("docker ps", "abc web Up 3 seconds (health: starting)"),
+    ],
+)  # fmt: skip
+def test_a_program_that_says_in_words_of_its_own_that_it_has_not_finished_is_waiting(command: str, answer: str) -> None:
+    assert in_shell(command, answer)
+    assert feed([call("bash", answer, command=command)] * 8)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        *(("kubectl get pods", POD.format(word)) for word in ("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull",
+                                                              "Init:CrashLoopBackOff", "OOMKilled", "Error")),
+        ("kubectl get pods", "web-0 0/1 ContainerCreating\nweb-1 0/1 CrashLoopBackOff"),
+        ("kubectl get pods", POD.format("Running")), ("kubectl get pods", "No resources found in default namespace."),
+        ("kubectl get events", "web-1 ContainerCreating"), ("cat notes.txt", POD.format("ContainerCreating")),
+        ("squeue -u me", JOB.partition("\n")[0]), ("squeue", JOB.format("PD 0:00", "(DependencyNeverSatisfied)")),
+        ("squeue", JOB.format("PD 0:00", "(JobHeldUser)")), ("grep -r PD .", "123 gpu fit me PD 0:00 1 (Priority)"),
+        ("curl -s localhost:8080/health", "curl: (7) Failed to connect to localhost port 8080: Connection refused"),
+        ("nc -z localhost 5432", "connect to localhost port 5432 (tcp) failed: Connection refused"),
+        ("pg_isready", "localhost:5432 - no response"),
+    ],
+)  # fmt: skip
+def test_what_will_not_finish_or_has_not_begun_is_none(command: str, answer: str) -> None:
+    assert not in_shell(command, answer)
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer", "is_wait"),
+    [
+        ("check_inbox", "no new messages", True), ("check_mail", "You have no new mail.", True),
+        ("receive_message", "No messages available", True), ("mcp__mail__list_emails", "Your inbox is empty", True),
+        ("get_notifications", "no unread notifications", True), ("search_messages", "no new messages", False),
+        ("search", "no new results", False), ("list_messages", "no messages", False), ("check_inbox", "[]", False),
+        ("check_inbox", "no new messages from Ann; the last one says that the build is over", False),
+        ("check_stock", "no new messages", False),
+    ],
+)  # fmt: skip
+def test_an_inbox_in_which_nothing_is_yet_is_waiting_and_a_search_that_finds_nothing_is_not(
+    tool: str, answer: str, is_wait: bool
+) -> None:
+    assert waits(tool, answer, box="a") is is_wait
+    assert (feed([call(tool, answer, box="a")] * 4)[1] is None) is is_wait
+
+
 @given(st.text(max_size=300), st.text(max_size=40))
 def test_no_answer_breaks_it(answer: str, command: str) -> None:
     for tool in ("job_status", "read_file", "lookup"):

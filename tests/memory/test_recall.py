@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
+from string import ascii_letters, digits
 from typing import Any
 
 import pytest
@@ -180,6 +182,37 @@ def test_similarity_is_a_cosine(one: str, other: str) -> None:
 
 def test_content_words_keep_letters_digits_and_marks_without_case() -> None:
     assert content_words("The user_name's ＰＯＲＴ is 8080, हिन्दी") == ["user", "name", "port", "8080", "हिन्दी"]
+
+
+def unlike(letters: str, number: int) -> str:
+    """Letters in no order, which no database can make shorter."""
+    return "".join(Random(7).choices(letters, k=number))
+
+
+LONG = {
+    "chinese": unlike("".join(map(chr, range(0x4E00, 0x9000))), 2000), "base64": unlike(ascii_letters + digits, 4000),
+    "name": "a" * 5000, "at the end of an index": "b" * 1001, "several scripts": "é" * 400 + "漢" * 900,
+}  # fmt: skip
+"""A key -> a run of letters without an end, longer than a database takes as one word."""
+
+
+@pytest.mark.parametrize("kind", ["words", "words without fts5"])
+def test_a_run_of_letters_without_an_end_is_kept_and_found_whole(kind: str) -> None:
+    memory = KINDS[kind]()
+    for key, run in LONG.items():
+        memory.remember(key, f"port {run} open", "tool", 0.9)
+    assert {row["key"]: row["value"] for row in memory.dump()} == {key: f"port {run} open" for key, run in LONG.items()}
+    assert {found.key for found in memory.search("port", k=9)} == LONG.keys()
+    for key, run in LONG.items():
+        found = memory.search(f"unheard {run}", k=1)
+        assert [one.key for one in found] == [key] and found[0].score > 0
+
+
+def test_a_longer_run_is_another_word() -> None:
+    memory = SqliteMemory()
+    memory.remember("k", LONG["chinese"], "tool", 0.9)
+    assert memory.search(LONG["chinese"] + "了") == [] == memory.search(LONG["chinese"][:-1])
+    assert [found.score for found in memory.search(LONG["chinese"])] == [pytest.approx(1 / math.sqrt(2))]
 
 
 def test_a_query_of_a_thousand_words_is_answered() -> None:

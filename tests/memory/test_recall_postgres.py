@@ -49,6 +49,17 @@ test_purged_is_not_in_the_prompt = shared.test_a_purged_record_is_not_in_the_nex
 test_refused = shared.test_a_trust_that_is_none_and_a_text_that_is_none_are_refused
 
 
+
+def test_long_runs_come_back_as_from_the_default() -> None:
+    here, there = fresh(clock=lambda: 7.25), SqliteMemory(clock=lambda: 7.25)
+    for memory in (here, there):
+        for key, run in shared.LONG.items():
+            memory.remember(key, f"{run} open {run}", "tool", 0.9)
+    assert here.dump() == there.dump() and len(here) == len(shared.LONG)
+    for query in ("open", *shared.LONG.values(), shared.LONG["name"][:-1]):
+        assert here.search(query, 9) == there.search(query, 9)
+
+
 @settings(max_examples=20)
 @given(shared.ROWS, shared.TEXT)
 def test_it_finds_and_keeps_exactly_what_the_default_does(rows: list[tuple[str, str, str, float]], query: str) -> None:

@@ -216,6 +216,66 @@ def a_run_that_ended_may_go_on(open_: Open) -> None:
     expect(open_().load(RUN).status, "live", "its status")
 
 
+def what_is_of_the_newest_step_alone_is_there_however_it_is_asked_for(open_: Open) -> None:
+    run = saved(open_(), 2)
+    prompt, drops, attempts = [message(0)], [{"name": "facts.x"}], [{"tool": "ls", "outcome": "ok"}]
+    run.save(run.messages, prompt=prompt, drops=drops, attempts=attempts, usage={"input_tokens": 9})
+    for when in ("after the save", "after the end of the run"):
+        newest = open_().load(RUN)
+        what = f"usage, prompt, drops and attempts {when}"
+        expect((newest.usage, newest.prompt), ({"input_tokens": 9}, prompt), what)
+        expect((newest.drops, newest.attempts), (drops, attempts), what)
+        for other in (open_().load(RUN, step=3), open_().load(RUN, rebuild=True), list(open_().history(RUN))[-1]):
+            expect(whole(other), whole(newest), f"the newest version, {when}, asked for in another way")
+        if not run.finished:
+            run.finish("failed")
+    again = record(RUN, store=open_())
+    again.save([message(0)])
+    newest = open_().load(RUN)
+    unknown = newest.usage, newest.prompt, newest.drops, newest.attempts
+    expect(unknown, (None,) * 4, "what the next step was not given")
+
+
+def a_lane_goes_on_from_its_own_newest_save(open_: Open) -> None:
+    main = saved(open_(), 2)
+    sub = record(RUN, store=open_(), lane="sub")
+    expect((sub.step, sub.messages, sub.state, sub.notes), (0, [], None, None), "what a new lane begins with")
+    sub.save([message(7)], state={"of": "sub"})
+    with refused(ConflictError, "saving in one lane what was saved by another in between"):
+        main.save([message(9)])
+    main = record(RUN, store=open_())
+    expect((main.step, main.messages), (2, [message(n) for n in range(3)]), "what the main lane goes on from")
+    expect((main.state, main.notes), (state(2), "note 2"), "its state and notes")
+    main.save([*main.messages, message(3)])
+    sub = record(RUN, store=open_(), lane="sub")
+    expect((sub.step, sub.messages, sub.state), (1, [message(7)], {"of": "sub"}), "what the other goes on from")
+    sub.save([message(7), message(8)])
+    sub.finish("done")
+    open_().prune(RUN, keep=1)
+    main = record(RUN, store=open_())
+    expect(main.messages, [message(n) for n in range(4)], "messages of the main lane when the other is done")
+    main.save(main.messages)
+    newest = open_().load(RUN)
+    expect((newest.lane, newest.step, newest.seq, newest.state), ("main", 4, 7, state(2)), "the newest version")
+    expect((newest.goal, newest.status), ("parse it", "live"), "its goal and status")
+    expect(whole(list(open_().history(RUN))[-1]), whole(newest), "the newest of all versions")
+
+
+def a_step_that_not_every_store_can_hold_is_refused(open_: Open) -> None:
+    run = saved(open_(), 1)
+    for step in (2**63, -(2**63) - 1, 10**400):
+        with refused(ValueError, "saving a step beyond 64 bits"):
+            run.save(run.messages, step=step)
+        with refused(ValueError, "loading a step beyond 64 bits"):
+            open_().load(RUN, step=step)
+    run.save(run.messages, step=2**63 - 1)
+    expect(open_().load(RUN, step=2**63 - 1).seq, 2, "the save of the greatest step")
+    with refused(ValueError, "a step that is counted beyond 64 bits"):
+        run.save(run.messages)
+    run.save(run.messages, step=-(2**63))
+    expect(open_().load(RUN).step, -(2**63), "the least step")
+
+
 SAVING: tuple[Check, ...] = (
     an_empty_place_holds_no_run, what_was_saved_is_there_for_another_process,
     everything_that_a_save_is_given_comes_back, odd_values_come_back_exactly,
@@ -224,4 +284,6 @@ SAVING: tuple[Check, ...] = (
     what_an_author_mutates_later_does_not_change_what_was_saved, the_second_of_two_writers_gets_a_conflict,
     two_recorders_of_one_store_conflict_as_well, writers_at_the_same_time_lose_no_acknowledged_save,
     runs_do_not_touch_each_other, beginning_anew_keeps_what_was_before, a_run_that_ended_may_go_on,
+    what_is_of_the_newest_step_alone_is_there_however_it_is_asked_for, a_lane_goes_on_from_its_own_newest_save,
+    a_step_that_not_every_store_can_hold_is_refused,
 )  # fmt: skip

@@ -16,8 +16,9 @@ from agentmem.checkpoint.store import Checkpoint, DamagedError
 
 
 def first_kept(lines: Sequence[Line], keep: int | None, before: float | None) -> int:
-    """Position of the first line that stays. The newest always does, and so does the last exact prompt: the next save
-    may be written as a change of it. Raises ValueError if nothing says what to forget."""
+    """Position of the first line that stays. The newest always does, that of the main lane too, which goes on from it
+    whatever a subagent saved since; and so does the last exact prompt: the next save may be written as a change of it.
+    Raises ValueError if nothing says what to forget."""
     if keep is None and before is None:
         raise ValueError("prune: say how many saves to keep, or before which moment they go")
     if before is not None:
@@ -27,6 +28,7 @@ def first_kept(lines: Sequence[Line], keep: int | None, before: float | None) ->
     cut = 0 if keep is None else max(0, len(lines) - keep)
     if before is not None:
         cut = max(cut, next((place for place, line in enumerate(lines) if line.at >= before), len(lines) - 1))
+    cut = min(cut, max((place for place, line in enumerate(lines) if line.lane == "main"), default=cut))
     prompts = [place for place, line in enumerate(lines) if line.prompt is not None]
     return min(cut, prompts[-1]) if prompts else cut
 

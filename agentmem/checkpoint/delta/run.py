@@ -46,7 +46,7 @@ class RunMemo:
         self._sticky: dict[str, bytes] = {}
         self._written: dict[str, bytes] = {}
         """Sticky values as the ledger's last line left them."""
-        self._usage: Any = None
+        self._once: dict[str, Any] = {}
         """Of the last step: the end of a run is no step of its own."""
         self._continuous = False
         """The next line may stand on those before it."""
@@ -58,7 +58,8 @@ class RunMemo:
             self.state = copied(saved.state, "state")[0]
             self._states.advance(self.state)
         self.status = saved.status
-        self._usage = copied(saved.usage, "usage")[0]
+        once = ((name, getattr(saved, name)) for name in ("usage", "drops", "attempts"))
+        self._once = {name: copied(value, name)[0] for name, value in once if value is not None}
         self.hold({name: getattr(saved, name) for name in STICKY})
         self._continuous = continuous
         if continuous:
@@ -72,7 +73,7 @@ class RunMemo:
         kept = dict(self._sticky)
         for name, value in sticky.items():
             if value is not None:
-                kept[name] = encoded(copied(value, name, objects=True)[0])
+                kept[name] = encoded(copied(value, name, objects=True, nones=name == "notes")[0])
         return kept
 
     def prepare(self, given: Given) -> Prepared:
@@ -117,7 +118,7 @@ class RunMemo:
         if state is not None:
             entry["state"] = StateMemo().edit(state)
         entry.update((k, msgspec.Raw(v)) for k, v in save.sticky.items())
-        entry.update(save.once)
+        entry.update(self._of_step(save))
         entry["status"] = self._status(save)
         return ledger_line.encode(entry)
 
@@ -125,7 +126,7 @@ class RunMemo:
         """Everything as it stands after the save, in parts. Messages last: the start of the file tells the rest."""
         head: dict[str, Any] = {"schema": SCHEMA, "run": self.run, **save.first(), "status": self._status(save)}
         head.update((name, msgspec.Raw(save.sticky[name])) for name in STICKY[:3] if name in save.sticky)
-        usage = save.once.get("usage", self._usage if save.given.status not in (None, LIVE) else None)
+        usage = self._of_step(save).get("usage")
         if usage is not None:
             head["usage"] = usage
         state = self.state if save.state is None else save.state
@@ -136,6 +137,9 @@ class RunMemo:
         head.update((key, value) for key, value in self.extra.items() if key not in head and key != "messages")
         start = msgspec.json.encode(head)[:-1]
         return ledger_line.sealed([start, b',"messages":', *self.messages.parts(save.edit)], b"checksum")
+
+    def _of_step(self, save: Prepared) -> dict[str, Any]:
+        return save.once if save.given.status in (None, LIVE) else {**self._once, **save.once}
 
     def _status(self, save: Prepared) -> str:
         return save.given.status or self.status or LIVE
@@ -163,7 +167,7 @@ class RunMemo:
             self.state = save.state
         if self.state is not None and (save.state is not None or save.whole):
             self._states.advance(self.state)
-        self._usage = save.once.get("usage")
+        self._once = self._of_step(save)
         self._sticky = save.sticky
         self._written = dict(save.sticky)
         self._continuous = True

@@ -16,8 +16,10 @@ made again it is the next attempt with the same key. A call that was started and
 other call of that tool, raises `InDoubt` until somebody says what came of it. At least once is what anyone can promise;
 what is promised here is that the doubt is seen.
 
-The key of a call is made of the run, its newest save, the tool and the arguments, or of the model's id of the call
-where it is given (`send_mail.for_call(call_id)`): the same in another process that goes on from the same save.
+The key of a call is made of the run, its newest save, the tool, the arguments, and which of the equal calls since that
+save it is: in one process, a second equal call is another call, and is made. Another process that goes on from the same
+save counts from the first again. Where the model's id of the call is given (`send_mail.for_call(call_id)`), the key is
+made of that: one id is one call of the run, however often it is asked for.
 """
 
 from agentmem.checkpoint.guard.calls import Guard, Guarded

@@ -140,7 +140,8 @@ class Guard:
                     return Guarded(last, done=True)
                 call = Call(
                     key=given, attempt=last.attempt + 1 if last else 1, tool=tool, arguments=held,
-                    started=self._now(), seq=self._run.seq, step=self._run.step + 1, call_id=call_id,
+                    started=self._now(), seq=self._run.seq, step=self._run.step + 1,
+                    lane=self._run.lane, call_id=call_id,
                 )  # fmt: skip
                 try:
                     self._run.store.begin(self._run.run_id, call)

@@ -72,7 +72,7 @@ _PLAIN = pattern(
 )
 """Without one of these in it, that something `is running` may be said of anything."""
 _TAG = pattern(r"</?[\w:-]+>")
-_BEGINS = pattern(rf"\W*(?:[\w .#/-]{{1,40}}[:=]\s*)?{_ADVERBS}{_GOING}\b(?!\s+\d+\s+tests?)")
+_BEGINS = pattern(rf"\W*(?:[\w .#/-]{{1,40}}[\"']?[:=]\s*[\"']?)?{_ADVERBS}{_GOING}\b(?!\s+\d+\s+tests?)")
 _ENDS = pattern(rf"[\s:=\[(]{_GOING}{_ASIDE}\Z")
 _DONE_SHARE = pattern(
     r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s?(?:%|percent)\s*(?:done|completed?|finished|built|processed|uploaded|downloaded)\b"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from agentmem.ledger.given import only_text
 from agentmem.ledger.signature import digest, parsed
 from agentmem.pattern import pattern
 
@@ -106,7 +107,7 @@ def mask(text: str) -> str:
     Plain numbers stay, so that `10 %` and `20 %` are two results. Drawn rules (`=====`) are cut to one length, because
     programs pad them to a column behind a duration.
     """
-    if _DIGIT.search(text) is None and text.count("-") < 4:
+    if _DIGIT.search(only_text(text, "mask: text")) is None and text.count("-") < 4:
         return _ruled(text).strip()
     if text.count("-") >= 4 and _UUID_MIDDLE.search(text) is not None:
         text = _UUID.sub(MASK, text)
@@ -126,7 +127,7 @@ def _ruled(text: str) -> str:
 
 def result_key(text: str) -> str:
     """16 hex digits of the masked result. Of more than 128 Ki characters only the ends are masked."""
-    whole = digest(text)
+    whole = digest(only_text(text, "result_key: text"))
     known = _known.get(whole)
     if known is not None:
         return known
@@ -142,7 +143,7 @@ def result_key(text: str) -> str:
 
 def error_line(text: str) -> str:
     """The line that says what went wrong: a traceback's last, else the first with an error word, else the first."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in only_text(text, "error_line: text").splitlines() if line.strip()]
     if not lines:
         return ""
     if any(line.startswith("Traceback (most recent call last)") for line in lines):
@@ -161,7 +162,7 @@ def failure(result: str, reads: bool = False) -> str | None:
     For stores that do not say whether a call failed. `reads`: what the tool returns may be the text of a log, so
     beside a return code or an error object only a single short line counts.
     """
-    head = result[:_HEAD]
+    head = only_text(result, "failure: result")[:_HEAD]
     alone = len(result) <= _ALONE and "\n" not in head.strip()
     if _STRONG.match(head) or _TRAILING.search(result[-60:]) or ((alone or not reads) and _LEADING.match(head)):
         return error_line(head)

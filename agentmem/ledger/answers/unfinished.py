@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from agentmem.ledger.answers.own_words import SIGNS, inbox_waits, program_waits
 from agentmem.ledger.answers.progress import denies, json_unfinished, says_unfinished, speaks_of_failure
 from agentmem.ledger.shell import READS, is_test, split, unwrapped
 from agentmem.ledger.signature import SHELL_TOOLS, words
@@ -34,7 +35,7 @@ _MEANWHILE = pattern(
 )
 _SIGNS = (
     "ing", "progress", "queue", "sched", "not", "n't", "no new output", " yet", "still", "%", "false",
-    "under way", "underway", "submitted", "busy", "percent",
+    "under way", "underway", "submitted", "busy", "percent", *SIGNS,
 )  # fmt: skip
 """One of them stands in every answer that says so: much cheaper to look for."""
 _ASKS = frozenset({
@@ -64,6 +65,7 @@ _ASKED = _ASKS - {"run", "runs", "build", "builds", "check", "checks", "watch", 
 _ASKING = frozenset({
     "curl", "http", "gh", "glab", "kubectl", "oc", "helm", "squeue", "sacct", "aws", "gcloud", "az", "systemctl",
     "service", "docker", "podman", "supervisorctl", "nomad", "terraform", "jobs",
+    "pg_isready",
 })  # fmt: skip
 _STATUS_FILE = pattern(
     r"(?:[a-z0-9]+[_-])?(?:status|state|progress)(?:[_-]?[a-z0-9]+)?(?:\.(?:json|txt|log|ya?ml|out))?"
@@ -103,6 +105,8 @@ def still_runs(name: tuple[str, ...], command: str | None, result: str, *, whole
             return True
     if manner in ("content", "starts") or not whole:
         return False
+    if inbox_waits(name, text) if command is None else any(program_waits(line, text) for line in _programs(command)):
+        return True
     lenient = manner == "status"
     served = not _SERVED.isdisjoint(name if command is None else words(command[:300]))
     if len(text) <= (_STATUS_LONG if lenient else _LONG):
@@ -132,10 +136,15 @@ def _of_name(name: tuple[str, ...]) -> Manner:
 
 
 @lru_cache(maxsize=1024)
+def _programs(command: str) -> list[list[str]]:
+    """What a shell runs, each with its words."""
+    return [line for line in (unwrapped(found) for found, _ in split(command)) if line]
+
+
+@lru_cache(maxsize=1024)
 def _of_command(command: str) -> Manner:
     """Of a shell by what it runs: one program that asks how something stands is enough, a test or git is not one."""
-    lines = [unwrapped(found) for found, _ in split(command)]
-    programs = [(line, line[0].rsplit("/", 1)[-1]) for line in lines if line]
+    programs = [(line, line[0].rsplit("/", 1)[-1]) for line in _programs(command)]
     if any(program == "git" or is_test(line) for line, program in programs):
         return "content"
     for line, program in programs:

@@ -12,9 +12,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Protocol, TypedDict, runtime_checkable
 
 from agentmem.checkpoint.given import moment, number
+from agentmem.ledger.given import only_function, only_kind, only_text
 from agentmem.memory.fence import Record
 
 _STOP = (
@@ -27,6 +29,8 @@ _STOP = (
 )
 STOP_WORDS = frozenset(_STOP.split())
 """English words that carry no content, and the words with which one asks."""
+LONGEST_TOKEN = 1000
+"""Characters of a word in an index. Postgres takes 2,700 bytes at most."""
 
 
 class RecallError(Exception):
@@ -103,12 +107,26 @@ class Memory(Protocol):
 
 def content_words(text: str) -> list[str]:
     """The words of a text that carry content: runs of letters, digits and marks, without case, without stop words."""
-    if text.isascii():
+    if only_text(text, "content_words: text").isascii():
         shown = "".join(char if char.isalnum() else " " for char in text)
     else:
         normal = unicodedata.normalize("NFKC", text)
         shown = "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in normal)
     return [word for word in shown.casefold().split() if word not in STOP_WORDS]
+
+
+def token(word: str) -> str:
+    """A word as it stands in an index, in ASCII letters and digits, so that no database takes it apart or changes it.
+
+    A long run (Chinese without a space, base64) stands as its hash: it is found whole or not at all, as any word is.
+    """
+    held = word if word.isascii() else "x" + word.encode("utf-8", "surrogatepass").hex()
+    return held if len(held) <= LONGEST_TOKEN else "x" + sha256(held.encode()).hexdigest()
+
+
+def tokens(text: str) -> list[str]:
+    """The content words of a text, each as it stands in an index."""
+    return list(map(token, content_words(text)))
 
 
 def similarity(one: Mapping[str, int], other: Mapping[str, int]) -> float:
@@ -128,15 +146,24 @@ def bag(text: str) -> Counter[str]:
 def check(key: object, value: object, source: object, trust: object) -> float:
     """The trust as a number, if these may be remembered. Raises ValueError, TypeError."""
     for name, text in (("key", key), ("value", value), ("source", source)):
-        if not isinstance(text, str):
-            raise TypeError(f"remember: {name} is a text, not {type(text).__name__}")
+        only_text(text, f"remember: {name}")
     if not isinstance(trust, int | float) or isinstance(trust, bool) or not 0 <= trust <= 1:
         raise ValueError(f"remember: trust is a number from 0 to 1, not {trust!r}")
     return float(trust)
 
 
-def check_search(k: int, min_trust: float) -> None:
-    """Raises ValueError for a k below 0 or a floor that is no number from 0 to 1."""
+def check_parts(memory: str, embed: object, clock: object) -> None:
+    """Raises TypeError for an embedder that is no function with a name and a floor, and for a clock that is none."""
+    only_function(clock, f"{memory}: clock")
+    if embed is not None:
+        only_function(embed, f"{memory}: embed")
+        if not hasattr(embed, "name") or not hasattr(embed, "floor"):
+            raise TypeError(f"{memory}: embed has no name or no floor; see agentmem.memory.recall.Embedder")
+
+
+def check_search(k: int, min_trust: float, query: str = "") -> None:
+    """Raises ValueError for a k below 0 or a floor that is no number from 0 to 1, TypeError for what is no text."""
+    only_text(query, "search: query")
     number(k, "search: k", whole=True)
     if not isinstance(min_trust, int | float) or isinstance(min_trust, bool) or not 0 <= min_trust <= 1:
         raise ValueError(f"search: min_trust is a number from 0 to 1, not {min_trust!r}")
@@ -144,12 +171,21 @@ def check_search(k: int, min_trust: float) -> None:
 
 def check_purge(**conditions: object) -> None:
     """Raises ValueError if no condition is given, so that nobody deletes all by leaving one out, and for a `before` or
-    `below_trust` that is no finite number."""
+    `below_trust` that is no finite number; TypeError for a `key` or `source` that is no text."""
     if all(condition is None for condition in conditions.values()):
         raise ValueError(f"purge: give at least one of {', '.join(conditions)}")
+    for name in ("key", "source"):
+        if conditions.get(name) is not None:
+            only_text(conditions[name], f"purge: {name}")
     for name in ("below_trust", "before"):
         if conditions.get(name) is not None:
             number(conditions[name], f"purge: {name}", least=None)
+
+
+def rows_of(rows: Iterable[object]) -> list[tuple[str, str, str, float, float]]:
+    """`row_of` for all that `load` is given. Raises TypeError for what is no list, ValueError."""
+    only_kind(rows, Iterable, "load: rows", "a list of what dump() gives")
+    return [row_of(row) for row in rows]
 
 
 def row_of(row: object) -> tuple[str, str, str, float, float]:

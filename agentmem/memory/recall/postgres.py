@@ -18,6 +18,7 @@ from agentmem.checkpoint.given import moment
 from agentmem.checkpoint.postgres.connect import WRITING, Link, driver, one_line, without_password
 from agentmem.checkpoint.postgres.schema import DEFAULT, prefix, trusted
 from agentmem.checkpoint.store import CheckpointError
+from agentmem.ledger.given import only_text
 from agentmem.memory.recall import memory as recall
 from agentmem.memory.recall.embeddings import Embedder, Vector, embedded
 from agentmem.memory.recall.memory import Recalled, RecallError, Row
@@ -61,6 +62,8 @@ class PostgresMemory:
         """Connects, and makes the tables where there are none. Records that have no vector of this embedder get one at
         the next search. Raises RecallError for a server that cannot be reached, tables of something else or newer ones,
         a database without pgvector (with an embedder); MissingExtra, an ImportError, without psycopg."""
+        only_text(address, "PostgresMemory: address")
+        recall.check_parts("PostgresMemory", embed, clock)
         self._embed = embed
         self._clock = clock
         self._schema = schema
@@ -128,7 +131,7 @@ class PostgresMemory:
 
     def load(self, rows: Iterable[Row]) -> None:
         """See `Memory`."""
-        self._store([recall.row_of(row) for row in rows])
+        self._store(recall.rows_of(rows))
 
     def _store(self, rows: Sequence[tuple[str, str, str, float, float]]) -> None:
         vectors = self._vectors([(row[0], row[1]) for row in rows])
@@ -138,7 +141,8 @@ class PostgresMemory:
                 # One after the other: two that remember the same key at once would both insert it.
                 connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [f"agentmem memory {self._schema}"])
                 for (key, value, source, trust, at), vector in zip(rows, vectors, strict=True):
-                    held: list[Any] = [_write(key), _write(value), _write(source), trust, at, _tokens(f"{key} {value}")]
+                    words = recall.tokens(f"{key} {value}")
+                    held: list[Any] = [_write(key), _write(value), _write(source), trust, at, words]
                     columns, marks = "key, value, source, trust, at, words", "%s, %s, %s, %s, %s, %s"
                     if vector is not None:
                         held, columns, marks = [*held, vector], f"{columns}, vector", f"{marks}, %s::vector"
@@ -153,7 +157,7 @@ class PostgresMemory:
 
     def search(self, query: str, k: int = 4, min_trust: float = 0.5) -> list[Recalled]:
         """See `Memory`. By words a record has to share one; by embeddings it has to reach their floor."""
-        recall.check_search(k, min_trust)
+        recall.check_search(k, min_trust, query)
         if self._embed is None:
             found = self._by_words(query, min_trust)
             found.sort(key=lambda pair: (-pair[1], -pair[0][4], -pair[0][0]))
@@ -202,7 +206,7 @@ class PostgresMemory:
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _by_words(self, query: str, min_trust: float) -> list[tuple[tuple[Any, ...], float]]:
-        wanted = Counter(_tokens(query))
+        wanted = Counter(recall.tokens(query))
         if not wanted:
             return []
         rows = self._all(
@@ -262,14 +266,6 @@ def _vector(vector: Vector) -> str:
     if not all(map(math.isfinite, vector)):
         raise ValueError("an embedder gave a vector that is not finite")
     return "[" + ",".join(repr(float(x)) for x in vector) + "]"
-
-
-def _tokens(text: str) -> list[str]:
-    """Content words as ASCII: no word is changed by what the database takes for a letter."""
-    return [
-        word if word.isascii() else "x" + word.encode("utf-8", "surrogatepass").hex()
-        for word in recall.content_words(text)
-    ]
 
 
 def _write(text: str) -> str:

@@ -17,6 +17,7 @@ from threading import RLock
 from typing import Any
 
 from agentmem.checkpoint.given import moment
+from agentmem.ledger.given import only_kind
 from agentmem.memory.recall import memory as recall
 from agentmem.memory.recall.embeddings import Embedder, embedded, pack, scorer
 from agentmem.memory.recall.memory import Recalled, RecallError, Row
@@ -53,6 +54,8 @@ class SqliteMemory:
 
         Records that have no vector of this embedder get one at the next search. `fts=False` does without FTS5.
         """
+        only_kind(path, (str, os.PathLike), "SqliteMemory: path", "a path")
+        recall.check_parts("SqliteMemory", embed, clock)
         self._path = str(path)
         self._embed = embed
         self._clock = clock
@@ -134,7 +137,7 @@ class SqliteMemory:
 
     def load(self, rows: Iterable[Row]) -> None:
         """See `Memory`."""
-        self._store([recall.row_of(row) for row in rows])
+        self._store(recall.rows_of(rows))
 
     def _store(self, rows: Sequence[tuple[str, str, str, float, float]]) -> None:
         vectors = self._vectors([(row[0], row[1]) for row in rows])
@@ -146,12 +149,12 @@ class SqliteMemory:
                     "insert into memories(key, value, source, trust, at, vector) values(?, ?, ?, ?, ?, ?)",
                     (names[0], _write(value), names[1], trust, at, vector),
                 )
-                words = " ".join(map(_token, recall.content_words(f"{key} {value}")))
+                words = " ".join(recall.tokens(f"{key} {value}"))
                 self._db.execute("insert into memory_words(rowid, words) values(?, ?)", (added.lastrowid, words))
 
     def search(self, query: str, k: int = 4, min_trust: float = 0.5) -> list[Recalled]:
         """See `Memory`. By words a record has to share one; by embeddings it has to reach their floor."""
-        recall.check_search(k, min_trust)
+        recall.check_search(k, min_trust, query)
         if self._embed is None:
             found = self._by_words(query, min_trust)
         elif query.strip():
@@ -206,7 +209,7 @@ class SqliteMemory:
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _by_words(self, query: str, min_trust: float) -> list[tuple[_Found, float]]:
-        wanted = Counter(map(_token, recall.content_words(query)))
+        wanted = Counter(recall.tokens(query))
         if not wanted:
             return []
         sql = (
@@ -288,8 +291,3 @@ def _write(text: str) -> str | bytes:
 
 def _read(held: str | bytes) -> str:
     return held if isinstance(held, str) else held.decode("utf-8", "surrogatepass")
-
-
-def _token(word: str) -> str:
-    """A word as the index takes it apart in one way only: ASCII letters and digits."""
-    return word if word.isascii() else "x" + word.encode("utf-8", "surrogatepass").hex()
