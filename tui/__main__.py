@@ -74,6 +74,8 @@ def options(given: Sequence[str]) -> Options:
     """Read the arguments of the app. Raises Refused."""
     asked = Options(demo=given[:1] == ["demo"])
     rest = list(given[1:] if given[:1] in (["demo"], ["watch"]) else given)
+    if "" in rest:
+        raise Refused("PATH is empty")
     if not any(word.startswith("-") for word in rest) and not (asked.demo and rest):
         asked.path = rest
         return asked

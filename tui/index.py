@@ -25,6 +25,7 @@ from agentmem.inspect.telling.marks import (
     WAITING,
     Numbers,
     cut,
+    goal_left,
     mark_of,
     overlay,
 )
@@ -74,6 +75,8 @@ class LaneIndex(msgspec.Struct, frozen=True, eq=False):
     largest_trace: int
     """Tokens of the largest trace on the scale of `sizes`, as far as the file tells its parts; likewise the state."""
     largest_state: int
+    largest_closed: tuple[int, int]
+    """(trace, state) likewise of the closed steps: those of the open one may be smaller once it is called."""
     scaled: bool
     """Whether the parts of every prompt can be brought to the scale of `sizes`; else they are as counted."""
     jumps: Mapping[str, tuple[int, ...]]
@@ -135,7 +138,10 @@ class LaneIndex(msgspec.Struct, frozen=True, eq=False):
     def goal_since(self, n: int) -> int:
         """n since which the goal has the status that it has at step n."""
         place = bisect_right(self.goals, n, key=lambda entry: entry[0])
-        return self.goals[place - 1][0] if place else n
+        if not place:
+            return n
+        first, status = self.goals[place - 1]
+        return goal_left(self.steps, first) if status == "missing" else first
 
     def fold_at(self, n: int, opened: Container[object] = ()) -> Fold | None:
         """The closed fold that begins at n, if all that step n lost is in folds."""
@@ -244,7 +250,11 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
             places.extend(before[: bisect_right(before, same)])
         alarms.extend(drop for drop in old.alarms if drop.n <= same)
         goals.extend(entry for entry in old.goals if entry[0] <= same)
-        trace, state, whole = old.largest_trace, old.largest_state, old.scaled
+        (trace, state), whole = old.largest_closed, old.scaled
+        if same < len(old.steps) - old.pending:
+            held = [old.parts(n) for n in range(1, same + 1)]
+            trace, state = max(part.trace or 0 for part in held), max(part.state or 0 for part in held)
+    closed = trace, state
     scale = Scale(lane.steps, same)
     for n, step in enumerate(lane.steps[same:], same + 1):
         # What was not reported is estimated from what was, or it would look like a loss beside it.
@@ -260,6 +270,8 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
             trace = parts.trace
         if parts.state is not None and parts.state > state:
             state = parts.state
+        if not step.open:
+            closed = trace, state
         mask = mark_of(step)
         base.append(mask)
         if not goals or goals[-1][1] != step.goal:
@@ -290,7 +302,7 @@ def _lane(run: Run, lane: Lane, old: LaneIndex | None) -> LaneIndex:
     losing = len(kinds["recorded"]), len(kinds["unrecorded"])
     waits = int(bool(lane.steps) and lane.steps[-1].open)
     return LaneIndex(
-        lane, sizes, base, marks, letters, largest, trace, state, whole, jumps, found, folded, single,
+        lane, sizes, base, marks, letters, largest, trace, state, closed, whole, jumps, found, folded, single,
         losing, tuple(alarms), tuple(goals), waits,
     )  # fmt: skip
 

@@ -103,8 +103,11 @@ def giving_back() -> Callable[[], None]:
     import select
     import termios
 
-    keys, out = sys.stdin.fileno(), terminal().fileno()
-    before = termios.tcgetattr(keys)
+    try:
+        keys, out = sys.stdin.fileno(), terminal().fileno()
+        before = termios.tcgetattr(keys)
+    except (OSError, termios.error, ValueError):
+        return lambda: None  # no terminal, nothing to give back
 
     def give_back() -> None:
         # Gone, or taken away: there is nothing to give back.

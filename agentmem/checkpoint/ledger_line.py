@@ -123,7 +123,7 @@ def check(data: bytes, key: bytes = b"sum") -> str | None:
     cut = len(data) - len(mark) - _DIGITS - 2
     if data[-1:] != b"}":
         return f"truncated at byte {len(data)}"
-    if cut < 1 or data[cut : cut + len(mark)] != mark:
+    if cut < 1 or data[cut : cut + len(mark)] != mark or data[-2:] != b'"}':
         return "no checksum at its end"
     said = data[cut + len(mark) : -2].decode("ascii", "replace")
     found = xxhash.xxh3_64_hexdigest(memoryview(data)[:cut])

@@ -99,7 +99,7 @@ def parser(name: str, what: str, *, path: bool = True) -> Parser:
     made.add_argument("--json", action="store_true", help="one JSON document on standard output")
     if not path:
         return made
-    made.add_argument("path", nargs="?", default="", metavar="PATH", help="a file, a folder or a glob")
+    made.add_argument("path", nargs="?", metavar="PATH", help="a file, a folder or a glob")
     made.add_argument("--all", action="store_true", help="all runs of known agents, not only this folder's")
     made.add_argument("--run", metavar="ID", help="which run, where PATH holds several")
     made.add_argument("--lane", metavar="LANE", help="a lane: main, a subagent's id, branch-1")
@@ -121,8 +121,19 @@ def positive(text: str) -> int:
 
 
 def target_of(args: argparse.Namespace) -> str:
-    """What the arguments name: PATH, with `--all` alone all that known agents keep; empty: this folder."""
-    return EVERYWHERE if args.all and not args.path else str(args.path)
+    """What the arguments name: PATH, with `--all` alone all that known agents keep; "" for this folder.
+
+    Raises Refused."""
+    if args.path is None:
+        return EVERYWHERE if args.all else ""
+    return named(args.path)
+
+
+def named(path: str) -> str:
+    """A PATH as it was given. Raises Refused for an empty one, which a variable gives that was never set."""
+    if not path:
+        raise Refused("PATH is empty")
+    return path
 
 
 def keeper_of(args: argparse.Namespace) -> Keeper | None:
@@ -137,13 +148,13 @@ def keeper_of(args: argparse.Namespace) -> Keeper | None:
 def opened(args: argparse.Namespace) -> Opened:
     """The run that the arguments name."""
     counter(args.counter)
-    args.path = target_of(args)
+    target = args.path = target_of(args)
     keeper = keeper_of(args)
     # What is read stays until the command ends: no search for garbage need walk it, neither now nor later.
     gc.disable()
     try:
         return patiently(
-            lambda: open_run(args.path, args.run, counter=args.counter, window=args.window, keeper=keeper), args.path
+            lambda: open_run(target, args.run, counter=args.counter, window=args.window, keeper=keeper), target
         )
     finally:
         gc.freeze()

@@ -9,9 +9,17 @@ from agentmem.cli.output import block, wrote
 from agentmem.cli.output import whole as print_whole
 from agentmem.experiments import experiment
 
+COLUMNS = (
+    "steps: calls, and the steps that end a task and call nothing. tokens: what all calls carried of state and trace, "
+    "in pieces of text. a call: tokens by the calls alone. fits: calls of a task before the first drop, all of them if "
+    "nothing was dropped; the mean over the tasks. dropped: fields that left."
+)
+
 
 def run(arguments: list[str]) -> int:
-    asked = Parser(prog="agentmem experiment", description="The short-term memory experiment; no model is called.")
+    asked = Parser(
+        prog="agentmem experiment", description="The short-term memory experiment; no model is called.", epilog=COLUMNS
+    )
     asked.add_argument("--json", action="store_true", help="one JSON document on standard output")
     asked.add_argument("--window", action="append", metavar="N", help="tokens, or unlimited; may be repeated")
     asked.add_argument("--seed-offset", type=int, default=0, metavar="K", help="another draw of the same world")

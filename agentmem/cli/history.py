@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentmem.cli.common import Refused, parser
+from agentmem.cli.common import Refused, named, parser
 from agentmem.cli.output import count, document, iso, size, table, text
+from agentmem.inspect.discover import run_named
 from agentmem.inspect.history import HistoryStore, store_path
 from agentmem.inspect.history.earlier import Stood, grown, grown_lines, kept, kept_lines
 from agentmem.inspect.open import open_run
@@ -26,17 +27,24 @@ def run(arguments: list[str]) -> int:
     args = asked.parse_args(arguments)
     if args.show is not None and args.path is None:
         raise Refused("--show needs a PATH")
+    path = None if args.path is None else _of(named(args.path))
     store = store_path()
     if args.clear:
         HistoryStore.clear(store)
         text([f"cleared: {store}"])
-    elif args.path is None:
+    elif path is None:
         _all(store, args.json)
     elif args.show is None:
-        _runs(store, args.path, args.json)
+        _runs(store, path, args.json)
     else:
-        _show(store, args.path, args.show)
+        _show(store, path, args.show)
     return 0
+
+
+def _of(path: str) -> str:
+    """The file of that path, else that of the run of that name in `runs/` here; one that is gone may still be kept."""
+    found = None if os.path.exists(path) else run_named(path)
+    return path if found is None else str(found)
 
 
 def _all(store: Path, as_json: bool) -> None:

@@ -50,25 +50,27 @@ def run(arguments: list[str]) -> int:
             return
         out = [found.levels] if found.levels.strip() else []
         if field is None:
-            text([*out, sentence(found, lane)])
+            text([*out, sentence(found, lane, hidden=value.hidden)])
             return
-        out.append(f"field {name(field.name)}: {sentence(field, lane, is_field=True)}")
-        text([*out, f"as a text: {sentence(replace(as_text, alarms=(), needed=(), lost_as=()), lane)}"])
+        out.append(f"field {name(field.name)}: {sentence(field, lane, is_field=True, hidden=value.hidden)}")
+        stood = replace(as_text, alarms=(), needed=(), lost_as=())
+        text([*out, f"as a text: {sentence(stood, lane, hidden=value.hidden)}"])
 
     return shown(args, source, show)
 
 
-def sentence(found: Lifeline, lane: Lane, is_field: bool = False) -> str:
-    """`in the prompt 4-28, 32, left unrecorded at 29, needed at 30`."""
+def sentence(found: Lifeline, lane: Lane, is_field: bool = False, hidden: bool = False) -> str:
+    """`in the prompt 4-28, 32, left unrecorded at 29, needed at 30`. `hidden`: see `Run.hidden`."""
     needed = f", needed at {', '.join(map(str, found.needed))}" if found.needed else ""
     lost = f", left unrecorded at {', '.join(map(str, found.alarms))}" if found.alarms else ""
     lost += "".join(f", lost as {name(of, 40)} at {step}" for of, step in found.lost_as)
     kept = ", ".join(_range(a, b) if is_field else f"{name(of, 40)} {_range(a, b)}" for of, a, b in found.held)
-    held = f"held {'outside it' if is_field else 'in'} {kept}" if kept else ""
+    outside = "and not found in it" if hidden else "outside it"
+    held = f"held {outside if is_field else 'in'} {kept}" if kept else ""
     if not found.present:
         told = f"said by the model at {', '.join(map(str, found.said))}, " if found.said else ""
         count = "the one step" if len(lane.steps) == 1 else steps_of((lane,))
-        return f"{told}{held}{', ' if held else ''}in no prompt of {count}{lost}{needed}"
+        return f"{told}{held}{', ' if held else ''}{'found ' if hidden else ''}in no prompt of {count}{lost}{needed}"
     ranges = ", ".join(_range(a, b) for a, b in found.present)
     needed = f", {held}{needed}" if held else needed
     changed = "".join(f"; {form} since {step}?" for step, form in found.changed)

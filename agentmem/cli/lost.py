@@ -6,7 +6,7 @@ from agentmem.cli.common import lane_of, opened, parser, shown
 from agentmem.cli.output import block, document, encodable, error
 from agentmem.inspect.telling.fold import parted
 from agentmem.inspect.telling.left import cannot_tell, left_of, nothing_lost, steps_of
-from agentmem.inspect.telling.lost_block import held_now, lost_block, statement, unrecorded
+from agentmem.inspect.telling.lost_block import held_now, is_unrecorded, lost_block, statement, unrecorded
 from agentmem.model import Drop, Lane, Run
 
 
@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
 def beside(lanes: tuple[Lane, ...]) -> list[Drop]:
     """Drops that no block to paste back speaks of: neither silent losses nor what a boundary took."""
     return [drop for lane in lanes for step in lane.steps if step.drops
-            for drop in parted(step)[1] if not drop.alarming]  # fmt: skip
+            for drop in parted(step)[1] if not is_unrecorded(drop)]  # fmt: skip
 
 
 def nothing(value: Run, lanes: tuple[Lane, ...], others: list[Drop]) -> list[str]:

@@ -10,6 +10,7 @@ from agentmem.inspect.measure import estimate, scaled, sizes, unaccounted
 from agentmem.inspect.telling.explain import not_sent_again
 from agentmem.model import (
     FRAME,
+    UNSIZED,
     Attempt,
     Boundary,
     Cycle,
@@ -93,7 +94,7 @@ def step(value: Step, told: tuple[int | None, str], counter: str = "") -> dict[s
         "n": value.n, "own": value.own, "at": iso(value.at), "lane": value.lane, "open": value.open,
         "prompt_tokens": value.tokens.prompt, "reported_tokens": value.usage.prompt if value.usage else None,
         "state_tokens": value.tokens.state, "trace_tokens": value.tokens.trace, "fixed_tokens": value.tokens.fixed,
-        "segments": None if value.unsure == "unseen" else len(value.prompt), "unsure": value.unsure,
+        "segments": None if value.unsure in UNSIZED else len(value.prompt), "unsure": value.unsure,
         "goal": value.goal, "tokens_after_goal": value.tokens_after_goal,
         "attempts": [attempt(one) for one in value.attempts], "boundary": boundary(value.boundary),
         "drops": sum(one.count for one in value.drops), "pending": value.pending, "gap": value.gap,
@@ -129,7 +130,7 @@ def run(value: Run, lanes: tuple[str, ...] | None = None) -> dict[str, Any]:
     body: dict[str, Any] = {
         "id": encodable(value.id), "path": encodable(value.path), "format": value.format,
         "provenance": value.provenance, "goal": encodable(value.goal), "goal_declared": value.goal_declared,
-        "status": value.status, "model": encodable(value.model),
+        "status": value.status, "ended_as": encodable(value.ended_as), "model": encodable(value.model),
         "window": {"tokens": value.window, "source": value.window_source}, "counter": value.counter,
         "lanes": [{"id": lane.id, "kind": lane.kind, "steps": len(lane.steps)} for lane in value.lanes],
         "unknown": list(value.unknown), "notice": encodable(value.notice),

@@ -116,13 +116,16 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
     for title, pieces in (
         ("what the model saw", step.prompt), ("what it answered", step.replies), ("what came back", step.results)
     ):  # fmt: skip
+        if step.unsure == "folded" and pieces is not step.prompt:
+            out += ["", title, marks.ANSWER_UNKNOWN]
+            continue
         out += ["", title, *table([
             (f"{one.kind}, {NOT_SENT}" if not_sent_again(lane.steps, step, one) else one.kind, size(one.tokens),
              one.head or "unknown")
             for one in pieces
         ], right=(1,))]  # fmt: skip
     if step.fields:
-        held = "held, not in the prompt"
+        held = marks.HELD_UNSEEN if value.hidden else marks.HELD
         out += ["", "state"]
         out += table([
             (name(one.name), name(one.value[:100], 100), "" if one.segment is not None else held) for one in step.fields
@@ -149,8 +152,9 @@ def rows(value: Run, lane: Lane) -> list[str]:
     held, source = estimate(lane.steps, len(lane.steps) - 1) if lane.steps else (None, "unknown")
     how = source if source == "reported" else f"{source}, {value.counter}"
     guessed = "  (first request)" if value.goal and not value.goal_declared else ""
+    word = "" if value.ended_as is None else f": {name(value.ended_as, 40)}"
     head = [
-        f"{name(value.id)}  {value.format}  {value.provenance}  {said(value, time.time())}"
+        f"{name(value.id)}  {value.format}  {value.provenance}  {said(value, time.time())}{word}"
         f"  {tokens(held) if value.window is None else f'{size(held)} of {tokens(value.window)}'} ({how})",
         f"goal: {name((value.goal or 'unknown')[: GOAL + 1], GOAL)}{guessed}",
         verdict(value).sentence,
@@ -203,6 +207,8 @@ def parts_of(step: Step, total: int | None) -> Tokens:
 def action(step: Step) -> str:
     if step.open:
         return "the next call"
+    if step.unsure == "folded":
+        return marks.ANSWER_UNKNOWN
     shown = ", ".join(f"{one.tool} {one.arguments}"[:60] for one in step.attempts[:2])
     more = f" and {len(step.attempts) - 2} more" if len(step.attempts) > 2 else ""
     if not shown and step.replies:

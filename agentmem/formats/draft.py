@@ -15,6 +15,7 @@ from agentmem.formats.loose import is_utf8
 from agentmem.formats.outcome import judge
 from agentmem.ledger import make_attempt
 from agentmem.model import (
+    UNSIZED,
     Attempt,
     Begun,
     Boundary,
@@ -33,7 +34,7 @@ from agentmem.model import (
     Where,
     WindowSource,
 )
-from agentmem.tape import Piece, Tape, cut_later
+from agentmem.tape import Piece, Tape, cut_later, reopened
 from agentmem.tokens import Quick
 
 _UNSEEN = Tokens(None, None, None)
@@ -106,7 +107,7 @@ class StepDraft(msgspec.Struct, eq=False):
     @property
     def size(self) -> Tokens:
         """Its tokens, unknown where older messages stood in it that were never seen."""
-        return _UNSEEN if self.unsure == "unseen" else self.tokens
+        return _UNSEEN if self.unsure in UNSIZED else self.tokens
 
 
 class LaneDraft:
@@ -133,6 +134,11 @@ class LaneDraft:
         self.parent: tuple[str, int] | None = spawned_by if kind == "branch" else None
         self.answered = False
         """The list ends in an assistant message without a call: there is no open step."""
+        self.coming: list[int] = []
+        """Pieces that came since the last call and are not in the list, because the next prompt will be given whole
+        (answers and results beside captured requests): the open step holds them."""
+        self.tail = 0
+        """So many pieces at the end of the list are rendered anew for each prompt: what comes stands before them."""
         self.ids_given: dict[str, int] = {}
         self._calls: dict[str, list[tuple[int, Call]]] = {}
         """By id, in order: those without a result, else the last one. Ids may be given again."""
@@ -170,6 +176,13 @@ class LaneDraft:
             step.boundary = None
         self._touch(0)
 
+    def reopen(self) -> None:
+        """The last step, of which no answer is known, was none: its prompt is still open."""
+        step = self.steps.pop()
+        self.tape = reopened(self.tape)
+        self.boundary, self.declared = self.boundary or step.boundary, [*step.declared, *self.declared]
+        self._touch(0)
+
     # -- steps ----------------------------------------------------------------------------------------------------
 
     def close(
@@ -184,7 +197,7 @@ class LaneDraft:
             n, own, at, usage, self.boundary, declared=self.declared, fields=self.fields, notes=self.notes,
             parent=parent, gap=gap, tokens=tokens, provenance=provenance, model=model,
         )  # fmt: skip
-        self.boundary, self.declared = None, []
+        self.boundary, self.declared, self.coming, self.tail = None, [], [], 0
         self.steps.append(step)
         self._touch(n - 1)
         self.answered = False
@@ -241,6 +254,11 @@ class LaneDraft:
         self.steps[index].results.append(ident)
         self._touch(index)
         return ident
+
+    def comes(self, ident: int) -> None:
+        """A piece that does not stand in the list (`stays` False) will be in the next prompt."""
+        self.coming.append(ident)
+        self._touch(len(self.steps))
 
     def call_of(self, call_id: str) -> Call | None:
         """The call of that id that a result would be tied to now: the nearest that waits for one, else the last one;

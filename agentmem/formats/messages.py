@@ -6,6 +6,7 @@ Blobs (images, encrypted content, signatures) never become text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import xxhash
 
 from agentmem.formats.loose import canonical, decode, encode
 from agentmem.model import Kind
+from agentmem.pattern import pattern
 
 IMAGE_TOKENS = 765
 """A flat estimate of one picture: OpenAI's figure for 512 x 512 tiles, 85 + 4 * 170 (vision guide, 2024)."""
@@ -27,6 +29,16 @@ _SUMMARY_HEADS = (
     "The conversation history before this point was compacted",
     "Here is a summary of the conversation to date",
 )
+_SUMMARY_TITLE = pattern(
+    r"[\[(#*\s]*(?:(?:here|this) is )?(?:an? |the )?(?:"
+    r"summary of (?:the |our |this )?(?:(?:earlier|previous|prior|older|past) [a-z ]{0,40}"
+    r"|(?:conversation|session|chat|discussion|history|work|run)(?: history)? (?:so far|to date|until now|up to now"
+    r"|earlier|above))"
+    r"|(?:conversation|context|earlier|previous|prior) (?:conversation |session )?summary)\**\s*[:\])\n]",
+    re.IGNORECASE,
+)
+"""What strangers' loops put over a summary; no other text says of itself that it sums up what went before."""
+_TITLE_CHARACTERS = 120
 Role = Literal["system", "user", "assistant", "result", "other"]
 _ROLE_KIND: dict[str, Kind] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
@@ -87,7 +99,7 @@ def call_text(tool: str, arguments: str) -> str:
 
 def is_summary(text: str) -> bool:
     """Whether a user text is the preamble of a compaction."""
-    return text.lstrip().startswith(_SUMMARY_HEADS)
+    return text.lstrip().startswith(_SUMMARY_HEADS) or _SUMMARY_TITLE.match(text[:_TITLE_CHARACTERS]) is not None
 
 
 def is_message(value: object) -> bool:
@@ -171,7 +183,7 @@ def _content(content: object, kind: Kind, parts: list[Part]) -> None:
 
 
 def _told(text: str, kind: Kind) -> Kind:
-    if kind == "user" and is_summary(text):
+    if kind in ("user", "system") and is_summary(text):
         return "summary"
     if kind in ("user", "system") and text.lstrip().startswith("<retrieved_memory"):
         return "recall"

@@ -127,6 +127,10 @@ class MessageList:
         """Whether the last version held an answer of the model."""
         return any(whole for whole, _ in self._contents)
 
+    def pieces_of_last(self, messages: int) -> int:
+        """How many pieces the last `messages` messages of the last version have."""
+        return sum(self._sizes[len(self._sizes) - messages :])
+
     def recent_text(self, ident: int) -> str | None:
         """Text of a piece that came with the last version; None otherwise."""
         return self._texts.get(ident)
@@ -134,7 +138,7 @@ class MessageList:
     def update(
         self, items: Sequence[Item], *, keep: int = 0, fields: Sequence[Field] = (),
         on_step: Callable[[StepDraft, int], None] | None = None, stays: bool = True, calls: int = 0,
-        late: bool = False,
+        late: bool = False, on_folded: Callable[[StepDraft], None] | None = None,
     ) -> int:  # fmt: skip
         """Take in a version: the first `keep` messages of the last one and then `items`. `on_step` is told of every new
         step with the index of its first assistant message.
@@ -144,7 +148,8 @@ class MessageList:
         were answers of earlier calls; nothing in it is a new call. `calls`: so many model calls were made since the
         last version, as the file itself counts them: where the same is said again and again and the list was trimmed,
         its last messages are new although they look like those before. `late`: the list was cut behind the answer of
-        the one new call, if there is one, and not before it.
+        the one new call, if there is one, and not before it. `on_folded` is told of the step of a call that `calls`
+        counts and whose answer stands nowhere any more (`_folded`), while the list before is still its prompt.
         """
         self._texts = {}
         keep = min(keep, len(self.seen))
@@ -160,7 +165,11 @@ class MessageList:
         self._rewritten = NOTHING
         self.joined = start + (blocks[-1][0] + blocks[-1][2] if blocks else 0) == known
         self.late = late = late and start < known and self.joined and self._answers(items[end - keep :]) == 1
+        if on_folded is not None and calls == 1 and self._folded(items[end - keep :], start, blocks):
+            on_folded(self.lane.close())
         if start < known and not late:
+            if not blocks and start == keep + len(items) and any(whole for whole, _ in self._contents[start:]):
+                self._went_back()
             self._edit(items, keep, start, blocks, fields)
             if repeated:
                 self._rewritten = NOTHING
@@ -171,6 +180,21 @@ class MessageList:
             self._edit(items, keep, start, [*blocks, (known - start, end - start, keep + len(items) - end)], fields)
         self.seen[keep:] = fresh_keys
         return keep + len(items) - end
+
+    def _folded(self, fresh: Sequence[Item], start: int, blocks: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether the list lost its end since the version before and `fresh`, what is new behind what stands, holds no
+        new answer: that of a call made since was cut with it, or went into a summary."""
+        if self.joined or start >= len(self.seen):
+            return False
+        old = Region(self._contents[start + (blocks[-1][0] + blocks[-1][2] if blocks else 0) :])
+        for item in fresh:
+            message = self._decode(item.data)
+            if message.role == "assistant" and not old.holds(content_keys(message)):
+                return False
+        # Where the last answer that stands was given more than once, it may be the new one.
+        stand = [*range(start), *(start + a + n for a, _, size in blocks for n in range(size))]
+        last = next((self._contents[place] for place in reversed(stand) if self._contents[place][0]), None)
+        return last is None or self._contents.count(last) == 1
 
     def _answers(self, items: Iterable[Item]) -> int:
         """How many model calls these messages are the answers of."""
@@ -244,6 +268,9 @@ class MessageList:
         if self.compaction is not None:
             self._mark_compaction(self.compaction)
         self._merging = False
+
+    def _went_back(self) -> None:
+        self.lane.boundary = Boundary("rewind", False, None, None, "the list was cut back to what it held earlier")
 
     def _mark_compaction(self, message: Message) -> None:
         self.lane.boundary = Boundary(

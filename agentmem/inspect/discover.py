@@ -95,7 +95,7 @@ def expand(target: str) -> Iterator[Path]:
                 if Path(name).is_file() and not is_side_file(Path(name)):
                     yield Path(name)
             return
-        named = _named(path)
+        named = run_named(target)
         if named is not None:
             yield named
             return
@@ -126,10 +126,9 @@ def _trees(folder: Path) -> Iterator[Path]:
             yield from known.tree(folder)
 
 
-def _named(path: Path) -> Path | None:
+def run_named(name: str) -> Path | None:
     """The run of that name in `runs/` here, for a bare name that is no path."""
-    name = str(path)
-    if path.name != name or not name:
+    if not name or Path(name).name != name:
         return None
     try:
         safe_name = file_name(name)

@@ -160,10 +160,14 @@ def field_lifelines(run: Run, lane_id: str) -> tuple[Lifeline, ...]:
 
 
 def named_lifeline(run: Run, lane_id: str, name: str) -> Lifeline | None:
-    """The lifeline of the field of that name, `facts.` left out or not; None if the state never held one. Who gives the
-    name of a field asks for the field, wherever else the name may stand as a text. Raises KeyError as `Run.lane`."""
-    lines = {line.name: line for line in field_lifelines(run, lane_id)}
-    return lines.get(name) or lines.get(f"facts.{name}")
+    """The lifeline of the field of that name, the head of its path left out or not, as the first line of the screen
+    names it: of several that end so that of a fact, else the one that was lost worst. None if the state never held one.
+    Who gives the name of a field asks for the field, wherever else the name may stand as a text. Raises KeyError as
+    `Run.lane`."""
+    every = field_lifelines(run, lane_id)
+    lines = {line.name: line for line in every}
+    found = lines.get(name) or lines.get(f"facts.{name}")
+    return found or next((line for line in every if "." in line.name and line.name.partition(".")[2] == name), None)
 
 
 def _walk(lines: dict[str, _FieldLine], standing: dict[str, None], step: Step, index: int) -> dict[str, None]:

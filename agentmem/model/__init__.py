@@ -14,6 +14,7 @@ from agentmem.model.kinds import (
     HEAD_CHARACTERS,
     KINDS,
     STATE_KINDS,
+    UNSIZED,
     BoundaryKind,
     Cause,
     Cursor,
@@ -34,9 +35,9 @@ from agentmem.model.run import Run, RunInfo, hides_text
 from agentmem.model.steps import Attempt, Boundary, Lane, Step, Tokens, Usage
 
 __all__ = [
-    "FIXED_KINDS", "FRAME", "HEAD_CHARACTERS", "KINDS", "STATE_KINDS", "Attempt", "Begun", "Boundary",
-    "BoundaryKind", "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap", "GoalStatus",
-    "Kind", "Lane", "LaneKind", "Lifeline", "Lost", "Miss", "Outcome", "Problem", "Prompt", "Provenance",
+    "FIXED_KINDS", "FRAME", "HEAD_CHARACTERS", "KINDS", "STATE_KINDS", "UNSIZED", "Attempt", "Begun",
+    "Boundary", "BoundaryKind", "Cause", "Cursor", "Cycle", "CycleKind", "Drop", "Effect", "Field", "Finding", "Gap",
+    "GoalStatus", "Kind", "Lane", "LaneKind", "Lifeline", "Lost", "Miss", "Outcome", "Problem", "Prompt", "Provenance",
     "Run", "RunInfo", "RunStatus", "Segment", "Step", "Still", "Survival", "TokenCounter", "Tokens", "Unsure", "Usage",
     "Waiting", "Where", "WindowSource", "hides_text",
 ]  # fmt: skip

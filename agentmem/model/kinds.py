@@ -27,9 +27,13 @@ BoundaryKind = Literal[
 ]  # fmt: skip
 CycleKind = Literal["repeat", "cycle", "same-error", "undo", "relapse"]
 RunStatus = Literal["live", "ended", "stale", "unknown"]
-Unsure = Literal["unseen", "cut"]
+Unsure = Literal["unseen", "between", "cut", "folded"]
 """What is not known of a prompt. `unseen`: older messages stood in it that were gone before the file was looked at, so
-that its size is unknown. `cut`: whether what left with it left before the call or right after it."""
+that its size is unknown; `between`: the same of messages that were cut between two versions seen. `cut`: whether what
+left with it left before the call or right after it. `folded`: what came in for its call, and what that answered: the
+version was saved without them."""
+UNSIZED: frozenset[str | None] = frozenset({"unseen", "between"})
+"""Of these prompts the size is unknown."""
 LaneKind = Literal["main", "subagent", "branch"]
 WindowSource = Literal["declared", "model", "given", "unknown"]
 

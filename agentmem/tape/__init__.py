@@ -6,8 +6,8 @@ closed step never changes and may be read from another thread while the tape goe
 
 from __future__ import annotations
 
-from agentmem.tape.later import cut_later
+from agentmem.tape.later import cut_later, reopened
 from agentmem.tape.pieces import Edit, Piece, content_key
 from agentmem.tape.roll import PromptView, Tape
 
-__all__ = ["Edit", "Piece", "PromptView", "Tape", "content_key", "cut_later"]
+__all__ = ["Edit", "Piece", "PromptView", "Tape", "content_key", "cut_later", "reopened"]

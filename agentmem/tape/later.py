@@ -1,4 +1,4 @@
-"""A tape again, in which what was cut before some prompts is cut right behind them."""
+"""A tape again, in which what was cut before some prompts is cut right behind them, or the last one is open again."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def cut_later(tape: Tape, late: Container[int]) -> tuple[Tape, dict[int, Tokens]
         _all(made, cuts)
     _all(made, tape.edits(tape.steps + 1))
     return made, tokens
+
+
+def reopened(tape: Tape) -> Tape:
+    """The same pieces and steps, only that the last prompt is still open. The tape given stays as it is."""
+    made = tape.unrolled()
+    for n in range(1, tape.steps + 2):
+        _all(made, tape.edits(n))
+        if n < tape.steps:
+            made.close()
+    return made
 
 
 def _all(made: Tape, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:

@@ -367,14 +367,28 @@ class Tape:
         """Whether that content stands in the list now."""
         return key in self._live_keys
 
-    def sums(self) -> Tokens:
-        """Tokens of the list as it stands, by origin. None where all pieces of that origin are unknown."""
+    def sums(self, more: Iterable[int] = ()) -> Tokens:
+        """Tokens of the list as it stands and of the pieces `more`, by origin. None where all pieces of that origin are
+        unknown."""
+        sums, unknowns = self._sums[:], self._unknown[:]
+        for ident in more:
+            tokens, bucket = self.tokens[ident], _BUCKET[self.kinds[ident]]
+            if tokens == _UNKNOWN:
+                unknowns[bucket] += 1
+            else:
+                sums[bucket] += tokens
         state, trace, fixed = (
-            None if unknown and not total else total for unknown, total in zip(self._unknown, self._sums, strict=True)
+            None if unknown and not total else total for unknown, total in zip(unknowns, sums, strict=True)
         )
-        return Tokens(state, trace, fixed, sum(self._unknown))
+        return Tokens(state, trace, fixed, sum(unknowns))
 
-    def view(self, n: int, limit: int | None, provenance: Provenance) -> PromptView:
-        """The prompt of step n; that of the open step is copied, so that it never changes."""
-        ids = array("L", self.live) if n == len(self._edits) + 1 else None
+    def view(
+        self, n: int, limit: int | None, provenance: Provenance, more: Sequence[int] = (), at: int = 0
+    ) -> PromptView:
+        """The prompt of step n; that of the open step is copied, so that it never changes, with the pieces `more` put
+        in at place `at`."""
+        ids = None
+        if n == len(self._edits) + 1:
+            ids = array("L", self.live)
+            ids[at:at] = array("L", more)
         return PromptView(self, n, ids, limit, provenance)

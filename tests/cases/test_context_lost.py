@@ -56,7 +56,8 @@ def test_the_plan_is_restored_after_the_cut_and_the_task_is_not_so_the_goal_is_m
     assert (cut.goal, cut.unsure) == ("unknown", "cut"), "that its call no longer saw it cannot be told"
     plan = [field for field in steps[-1].fields if field.name.startswith("plan")]
     assert len(plan) == 2 and any(field.segment is not None for field in plan)
-    assert verdict(run).text == f"the goal is not in the prompt since {first}"
+    told = verdict(run).text
+    assert told == f"the goal is not in the prompt since {cut.number}", "the step at which its loss is told"
 
 
 def test_a_rule_that_only_a_summary_states_is_never_shown_as_verified(tmp_path: Path) -> None:

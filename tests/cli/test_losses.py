@@ -153,3 +153,21 @@ def test_pieces_of_a_prompt_are_counted_without_the_words_around_fields(command:
 def test_a_lost_goal_is_given_whole_to_be_pasted_back(command: Command) -> None:  # noqa: F811 - likewise
     out = command.text("lost", Path(__file__).parents[2] / "sample_runs" / "requests.jsonl")
     assert "- goal = Answer all 14 letters in letters/. Never promise a date" in out
+
+
+@pytest.mark.parametrize("head", ["notes", "customer"])
+def test_a_field_is_found_by_the_name_that_the_first_line_gives_it(
+    command: Command, tmp_path: Path, head: str  # noqa: F811 - the fixture
+) -> None:
+    """`show` says that order_id left; who asks for order_id is told of that field, whatever holds it."""
+    run, messages = record("sheep", goal="Ship it", folder=tmp_path / "runs"), [user("Ship it; order_id is there")]
+    for n in range(1, 5):
+        held = {"order_id": "ZX-99812"} if n < 3 else {"depot": "Hamburg"}
+        messages += [call(f"c{n}", "book", n=n), result(f"c{n}", f"fine {n}")]
+        given = {"notes": held} if head == "notes" else {"state": {head: held}}
+        run.save(messages, prompt=[{"role": "system", "content": json.dumps(held)}, *messages], **given)
+    run.finish()
+    path = tmp_path / "runs" / "sheep.json"
+    assert "order_id left at 3" in command.text("show", path)
+    body = command.json("lifeline", path, "order_id")
+    assert (body["field"], body["present"], body["unrecorded"]) == (f"{head}.order_id", [[1, 2]], [3])

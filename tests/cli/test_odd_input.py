@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from agentmem.checkpoint.recorder import record
-from agentmem.cli import common
+from agentmem.cli import common, experiment
 from agentmem.cli import main as agentmem
 from tests.cli.test_commands import Command
 from tests.formats.helpers import call, result, said, user
+from tui.__main__ import Refused, options
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_a_lifeline_without_a_text_is_refused(command: Command, tmp_path: Path) 
 
 def test_a_lifeline_of_what_is_nowhere_is_one_line(command: Command, tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", loop(2))
-    assert command.text("lifeline", path, "nowhere").splitlines() == ["in no prompt of 3 steps, 1 open"]
+    assert command.text("lifeline", path, "nowhere").splitlines() == ["found in no prompt of 3 steps, 1 open"]
 
 
 def test_a_goal_of_a_megabyte_is_one_short_row(command: Command, tmp_path: Path) -> None:
@@ -229,3 +230,63 @@ def test_a_command_of_a_process_says_one_line_and_leaves_with_two(tmp_path: Path
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1 and "none.json: no such file" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["show", "line", "drops", "lost", "ledger", "history"])
+def test_an_empty_path_is_refused_and_is_not_the_newest_run(command: Command, runs: Path, name: str) -> None:
+    assert command.refused(name, "") == "agentmem: PATH is empty\n"
+
+
+@pytest.mark.parametrize("given", [[""], ["watch", ""], ["a.json", "", "--bell"]])
+def test_an_empty_path_of_the_inspector_is_refused(given: list[str]) -> None:
+    with pytest.raises(Refused, match="PATH is empty"):
+        options(given)
+
+
+def test_history_takes_the_name_of_a_run_as_the_other_commands_do(command: Command, runs: Path) -> None:
+    again = record("thirty", goal="another goal", resume=False)
+    again.save([user("go"), said("ok")])
+    by_path = command.json("history", "runs/thirty.json")["runs"]
+    assert len(by_path) == 2 and command.json("history", "thirty")["runs"] == by_path
+    assert command.text("history", "thirty").splitlines()[:2] == command.text(
+        "history", "runs/thirty.json"
+    ).splitlines()[:2]
+    assert "nothing is kept of nowhere" in command.text("history", "nowhere")
+
+
+def test_the_word_that_a_run_gave_when_it_ended_stands_in_the_head_and_the_document(
+    command: Command, runs: Path
+) -> None:
+    run = record("odd", goal="g")
+    run.save([user("go"), said("ok")])
+    assert command.json("show", "odd")["ended_as"] is None
+    run.finish("given up: no key")
+    assert command.json("show", "odd")["ended_as"] == "given up: no key"
+    head = command.text("show", "odd").splitlines()[0]
+    assert "ended: given up: no key" in head and head.endswith("1 token (counted, chars4)")
+
+
+def test_the_experiment_says_what_its_columns_count(command: Command) -> None:
+    with pytest.raises(SystemExit):
+        agentmem(["experiment", "--help"])
+    said_of = " ".join(experiment.COLUMNS.split())
+    assert all(f"{column}:" in said_of for column in ("steps", "tokens", "a call", "fits", "dropped"))
+    (row,) = command.json("experiment", "--window", "unlimited")["rows"]
+    assert row["total_tokens"] / row["tokens_per_call"] < row["steps"], "by the calls alone, as it says"
+
+
+def test_a_held_field_is_outside_the_prompt_only_where_all_of_the_prompt_is_known(
+    command: Command, runs: Path
+) -> None:
+    for known in (True, False):
+        name = f"known-{known}"
+        run = record(name, goal="a goal that no message says")
+        run.save(
+            [user("go"), said("ok")], state={"port": "8841"}, system="s" if known else None,
+            tools=[] if known else None,
+        )  # fmt: skip
+        step = command.text("show", name, "--step", 1)
+        assert ("held, not in the prompt" in step) is known
+        assert ("held; the prompt is not known whole" in step) is not known
+        found = command.text("lifeline", name, "port")
+        assert ("held outside it 1" in found) is known and ("not found in it 1" in found) is not known

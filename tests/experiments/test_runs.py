@@ -90,7 +90,7 @@ def test_abone_leaves_the_state_and_the_next_call_that_needs_it_fails(folder: Pa
 def test_the_checkpoints_hold_state_messages_and_how_the_run_ended(folder: Path) -> None:
     for task in experiment.tasks():
         trace = experiment.simulate(task, 120)
-        versions = [version for version in history(experiment.run_id(task, 120), folder) if version.prompt is not None]
+        versions = [version for version in history(experiment.run_id(task, 120), folder) if version.status == "live"]
         assert [version.state for version in versions] == [dict(call.after) for call in trace.calls]
         newest = load(experiment.run_id(task, 120), folder)
         assert len(newest.messages) == 1 + 2 * len(trace.calls)

@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agentmem.checkpoint.recorder import record
+import pytest
+
+from agentmem.checkpoint.recorder import load, record
+from agentmem.checkpoint.store import DamagedError
 from agentmem.formats import Options, recognise
 from agentmem.formats.plain.own import OwnReader
 from agentmem.memory.state import State
@@ -208,7 +211,7 @@ def test_a_mark_of_order_in_front_is_no_damage_and_a_torn_end_is_said(tmp_path: 
     lines = ledger.read_bytes().splitlines()
     assert after(ledger, [b"\xef\xbb\xbf" + lines[0], *lines[1:]]) == ([1, 2, 3, 4, 5], [])
     steps, wrong = after(ledger, lines[:3], lines[3][:50])
-    assert steps == [1, 2, 3] and wrong == ["line 4: half a record at the end, 50 bytes"]
+    assert steps == [1, 2, 3, 5] and wrong == ["line 4: half a record at the end, 50 bytes"]
 
 
 def test_a_run_that_is_kept_as_differences_is_put_together_and_loses_nothing(tmp_path: Path) -> None:
@@ -218,3 +221,103 @@ def test_a_run_that_is_kept_as_differences_is_put_together_and_loses_nothing(tmp
     assert len(steps) == 120 and not any(step.drops for step in steps)
     assert [len(step.prompt) for step in steps] == [2 * number + 1 for number in range(120)]
     assert ledger.stat().st_size < 10 * ledger.with_name("a.json").stat().st_size
+
+
+def long_ago(path: Path) -> None:
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def test_a_checkpoint_that_was_damaged_is_said_wherever_the_damage_is_and_no_longer_once_it_is_whole(
+    tmp_path: Path,
+) -> None:
+    ledger = saved(tmp_path)
+    checkpoint = ledger.with_name("a.json")
+    whole = checkpoint.read_bytes()
+    shown = [step.own for step in reader(tmp_path).draft.main.steps]
+    for place in (*range(1, len(whole) - 1, 7), len(whole) - 2):
+        checkpoint.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert reader(tmp_path).draft.main.steps, place
+        with pytest.raises(DamagedError):
+            load("a", tmp_path)
+        (wrong,) = reader(tmp_path).draft.problems
+        assert wrong.where == "a.json" and wrong.what.startswith("damaged: "), place
+        assert [step.own for step in reader(tmp_path).draft.main.steps] == shown, "the ledger has them all"
+    found = reader(tmp_path)
+    checkpoint.write_bytes(whole)
+    assert found.refresh() and not found.draft.problems
+
+
+def test_a_checkpoint_that_is_damaged_later_is_said_once_it_is_at_rest(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    found = reader(tmp_path)
+    checkpoint = ledger.with_name("a.json")
+    data = bytearray(checkpoint.read_bytes())
+    data[len(data) // 2] ^= 1
+    checkpoint.write_bytes(data)
+    long_ago(checkpoint)
+    assert found.refresh() and [one.where for one in found.draft.problems] == ["a.json"]
+
+
+@pytest.mark.parametrize("kept", [4, 3, 1, 0])
+@pytest.mark.parametrize("torn", [b"", b'{"v":1,"seq":'])
+def test_the_newest_step_of_a_whole_checkpoint_is_shown_where_the_ledger_ends_before_it(
+    tmp_path: Path, kept: int, torn: bytes
+) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join(lines[:kept]) + torn)
+    draft = reader(tmp_path).draft
+    assert load("a", tmp_path).step == 5
+    assert [step.own for step in draft.main.steps] == [*range(1, kept + 1), 5]
+    assert draft.notice is None, "nobody writes: the checkpoint is replaced after the line"
+    assert [(gap.after, gap.before) for gap in draft.gaps] == ([(kept, 5)] if 0 < kept < 4 else [])
+    whole = saved(tmp_path / "other")
+    assert draft.main.tape.length(len(draft.main.steps)) == reader(whole.parent).draft.main.tape.length(5)
+
+
+def test_a_ledger_that_comes_to_hold_what_was_taken_from_the_checkpoint_is_read_as_a_whole_one(tmp_path: Path) -> None:
+    ledger = saved(tmp_path)
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join(lines[:2]))
+    found = reader(tmp_path)
+    assert [step.own for step in found.draft.main.steps] == [1, 2, 5]
+    with ledger.open("ab") as file:
+        file.write(b"".join(lines[2:]))
+    found.refresh()
+    assert [step.own for step in found.draft.main.steps] == [1, 2, 3, 4, 5]
+    assert not found.draft.problems and not found.draft.gaps
+
+
+def test_an_exact_prompt_that_is_lost_is_not_made_up_from_the_list(tmp_path: Path) -> None:
+    messages: list[dict[str, Any]] = [user("start")]
+    run = record("a", goal="g", folder=tmp_path)
+    for number in (1, 2, 3):
+        prompt = list(messages)
+        messages += [call(f"c{number}"), result(f"c{number}", f"out {number}")]
+        run.save(messages, prompt=prompt)
+    run.finish("given up")
+    ledger = tmp_path / "a.steps.jsonl"
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join(lines[:2]))
+    draft = reader(tmp_path).draft
+    assert [step.own for step in draft.main.steps] == [1, 2] and draft.ended_as == "given up"
+    assert [one.what for one in draft.problems] == ["step 3 stands in a.json alone, without its prompt: not shown"]
+    ledger.write_bytes(b"".join(lines[:3]))  # only the line that ends the run is lost
+    draft = reader(tmp_path).draft
+    assert [step.own for step in draft.main.steps] == [1, 2, 3] and (draft.problems, draft.ended_as) == ([], "given up")
+
+
+@pytest.mark.parametrize("form", ["text", "blocks"])
+def test_an_answer_that_says_what_the_last_one_said_is_shown_in_whatever_form_that_was_put_back(
+    tmp_path: Path, form: str
+) -> None:
+    run = record("a", goal="g", folder=tmp_path)
+    messages: list[dict[str, Any]] = [user("start")]
+    blocks = [{"type": "text", "text": "ok"}]
+    for number in (1, 2, 3):
+        run.save([*messages, {"role": "assistant", "content": blocks}], prompt=list(messages))
+        put_back = {"role": "assistant", "content": "ok" if form == "text" else blocks}
+        messages += [put_back, user(f"next {number}")]
+    draft = reader(tmp_path).draft
+    said_by = [[draft.main.tape.segment(one).head for one in step.replies] for step in draft.main.steps]
+    assert said_by == [["ok"], ["ok"], ["ok"]]

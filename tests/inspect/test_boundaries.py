@@ -62,6 +62,24 @@ def test_a_recorded_boundary_explains_the_fall_and_takes_the_reported_figures() 
     assert boundary is not None and (boundary.kind, boundary.before, boundary.after) == ("compaction", 1000, 300)
 
 
+@pytest.mark.parametrize("usage", [None, 150])
+def test_a_boundary_compares_two_sizes_of_one_measure(usage: int | None) -> None:
+    tale = Tale("look")
+    tale.say("result", "x" * 4000)
+    tale.step()
+    tale.take(tale.at.tape.live[-2])
+    tale.boundary(Boundary("compaction", True, 175_004, None, "compaction at line 9"))
+    tale.step(usage=usage)
+    was, step = tale.lane().steps[:2]
+    assert step.boundary is not None
+    if usage is None:  # nothing was reported after it: both are counted, and what the file says is said
+        assert (step.boundary.before, step.boundary.after) == (was.tokens.prompt, step.tokens.prompt)
+        assert step.boundary.why == "compaction at line 9; 175,004 tokens before it by the file's own count"
+    else:
+        assert (step.boundary.before, step.boundary.after) == (175_004, usage)
+        assert step.boundary.why == "compaction at line 9"
+
+
 def test_a_store_of_states_has_no_unexplained_fall() -> None:
     tale = falling(1000, 100)
     tale.draft.synthetic = True

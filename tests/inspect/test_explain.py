@@ -123,7 +123,15 @@ def test_fields_cycles_waiting_and_attempts_name_their_rule() -> None:
     step = run.main.steps[30]
     fact = next(held for held in step.fields if held.name == "facts.parser")
     assert "verified by read at step 4" in said(explain_field(run, step, fact))
-    assert "not in the prompt" in said(explain_field(run, step, replace(fact, segment=None)))
+    assert "held in the state, not in the prompt" in said(explain_field(run, step, replace(fact, segment=None)))
+    hidden = replace(run, unknown=("system prompt", "tool schemas"))
+    unseen = said(explain_field(hidden, step, replace(fact, segment=None)))
+    assert "not in the prompt" not in unseen and "not in this file: system prompt, tool schemas" in unseen
+    untold = said(explain_header(hidden, replace(step, goal="unknown")))
+    assert "the goal stands in nothing that is known of this prompt, and not in this file: system prompt" in untold
+    ended = replace(run, status="ended", pending=None, ended_as="given up\x1b[2J")
+    assert "the run says that it is over, in its word: given up" in said(explain_header(ended, step))
+    assert "\x1b" not in said(explain_header(ended, step))
     cycle = said(explain_cycle(run, run.cycles[0]))
     assert "named at attempt 5 of it" in cycle and "94,400 tokens" in cycle and "over at 26" in cycle
     assert "3 times round, from step 20 to 25; certain, and named, from step 24 on" in cycle
@@ -143,17 +151,27 @@ def test_a_long_cycle_has_a_letter_for_each_member_and_a_relapse_says_what_came_
 
 def test_every_word_of_the_header_has_a_line_that_says_what_it_means() -> None:
     run = story()
-    text = said(explain_header(run, run.main.steps[18]))
-    assert "LIVE:" in text and "PAUSED +9:" in text and "steps came after this one" in text
-    assert f"goal ✓ {GOALS[run.main.steps[18].goal][1]}: " in text and "EXACT: " in text and "61k 31%: " in text
+    text = said(explain_header(run, run.main.steps[18], "7.9k 4%"))
+    newer = len(run.main.steps) - 19
+    assert "LIVE:" in text and f"PAUSED +{newer}: you look at an earlier step, {newer} newer ones came" in text
+    assert f"goal ✓ {GOALS[run.main.steps[18].goal][1]}: " in text and "EXACT: " in text and "7.9k 4%: " in text
+
+
+def test_the_header_is_explained_with_the_figures_of_the_moment_and_with_no_others() -> None:
+    run = replace(story(), status="live", changed_at=1000.0, pending=("pytest", 930.0))
+    loud = said(explain_header(run, run.main.steps[-1], now=1001.0))
+    assert "QUIET: live" in loud and "PAUSED: you" in loud and "pytest 1m: this call" in loud and "+0" not in loud
+    quiet = said(explain_header(run, run.main.steps[-1], now=1119.0))
+    assert "QUIET 1m: live" in quiet and "pytest 3m: this call" in quiet
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"pending": ("model", 5.0)}, "model 14s: every call has its result"),
-        ({"pending": ("pytest", 5.0)}, "pytest 2m: this call has no result yet"),
-        ({"pending": None, "status": "stale"}, "stale 3m: no call waits"),
+        ({"pending": ("pytest", -101.0)}, "pytest 2m: this call has no result yet"),
+        ({"pending": ("pytest", None)}, "pytest: this call has no result yet"),
+        ({"pending": None, "status": "stale", "changed_at": -170.0}, "stale 3m: no call waits"),
         ({"pending": None, "status": "live"}, "your turn: "),
         ({"pending": None, "status": "ended"}, "ended: the run says"),
         ({"notice": "file gone"}, "! file gone: what happened to the file"),
@@ -161,4 +179,4 @@ def test_every_word_of_the_header_has_a_line_that_says_what_it_means() -> None:
 )  # fmt: skip
 def test_the_agents_state_is_explained_as_it_is(changes: dict[str, object], words: str) -> None:
     run = replace(story(), **changes)
-    assert words in said(explain_header(run, run.main.steps[-1]))
+    assert words in said(explain_header(run, run.main.steps[-1], now=19.0))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.inspect.compare.goal import GoalWalk
+from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Where
 from agentmem.tape import Piece, Tape
 from agentmem.tokens import chars4
@@ -101,6 +103,34 @@ def test_a_goal_that_is_held_but_not_in_the_prompt_is_missing() -> None:
     tale.say("user", "go on")
     tale.step()
     assert tale.lane().steps[0].goal == "missing"
+
+
+@pytest.mark.parametrize("unknown", [("system prompt", "tool schemas"), ("the request",), ("tool schemas",), ()])
+def test_a_goal_that_a_part_of_the_prompt_may_say_which_is_not_in_the_file_is_unknown_and_not_missing(
+    unknown: tuple[str, ...],
+) -> None:
+    tale = Tale()
+    tale.draft.set_goal(GOAL, declared=True)
+    tale.draft.unknown = unknown
+    tale.hold(shown=False, goal=GOAL)
+    tale.say("user", "go on")
+    tale.step()
+    hidden = unknown not in ((), ("tool schemas",))
+    assert tale.run().hidden is hidden
+    assert tale.lane().steps[0].goal == ("unknown" if hidden else "missing"), "the schemas of tools say no goal"
+    assert ("the goal is not in the prompt" in verdict(tale.run()).text) is not hidden
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_goal_that_left_the_known_part_is_missing_where_nothing_else_can_say_it(declared: bool) -> None:
+    tale = Tale(GOAL, declared=declared)
+    tale.draft.unknown = ("system prompt", "tool schemas")
+    tale.say("user", "second message")
+    tale.step()
+    tale.take(tale.at.tape.live[0])
+    tale.step()
+    # A declared goal may be rendered into the system prompt; the text of a request is not.
+    assert [step.goal for step in tale.lane().steps[:2]] == ["present", "unknown" if declared else "missing"]
 
 
 def test_no_goal_and_a_list_that_was_cut_are_unknown() -> None:

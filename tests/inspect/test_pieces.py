@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.formats.draft import Declared
+from agentmem.inspect.compare.pair import cut_out
+from agentmem.inspect.telling.lost_block import lost_block
+from agentmem.inspect.telling.verdict import verdict
 from agentmem.model import Boundary
 
 from .builders import Tale
@@ -64,6 +68,62 @@ def test_another_longer_text_of_the_same_call_replaces_it() -> None:
     tale.swap(old, tale.piece("result", LONG, call_id="call-1"))
     tale.step()
     assert [(drop.cause, drop.recorded) for drop in tale.drops()] == [("replaced", False)]
+
+
+ORDER = "The list was cleared. The order is ORD-9981, kept for Ann. More of it follows in these words."
+
+
+@pytest.mark.parametrize(
+    ("now", "cause", "recorded", "lost"),
+    [
+        ("The list was cleared.", "shortened", False, ORDER.removeprefix("The list was cleared. ")),
+        ("The list was cleared. More of it follows in these words.", "shortened", False,
+         "The order is ORD-9981, kept for Ann."),
+        ("zzz qqq", "replaced", False, ORDER),
+        ("The list was cleared. [truncated]", "shortened", True, None),
+        ("The list was cleared. The order …", "shortened", True, None),
+        ("[saved to out/7.txt]", "shortened", True, None),
+        ("see artefact 7", "shortened", True, None),
+    ],
+)  # fmt: skip
+def test_only_what_says_that_something_was_cut_is_a_record_of_it(
+    now: str, cause: str, recorded: bool, lost: str | None
+) -> None:
+    tale = Tale("look")
+    tale.step(("read", "{}", ORDER))
+    tale.step()
+    tale.swap(tale.lane().steps[0].results[0].id, tale.piece("result", now, call_id="call-1"))
+    tale.step()
+    (drop,) = tale.drops()
+    assert (drop.cause, drop.recorded, drop.text) == (cause, recorded, lost)
+    block = lost_block(tale.run())
+    assert (f"result of read: {lost}" in block) if lost else not block
+
+
+def test_a_system_prompt_that_is_cut_without_a_word_alarms_and_one_that_is_put_elsewhere_does_not() -> None:
+    for moved in (False, True):
+        tale = Tale("look")
+        system = tale.say("system", "You are a shop bot. Never email before 9:00. Port is 8443.")
+        tale.step()
+        tale.swap(system, tale.piece("system", "You are a shop bot."))
+        if moved:
+            tale.say("user", "Mind: Never email before 9:00. Port is 8443.")
+        tale.step()
+        assert [(drop.cause, drop.recorded, drop.alarming, drop.text) for drop in tale.drops()] == (
+            [] if moved else [("shortened", False, True, "Never email before 9:00. Port is 8443.")]
+        )
+        told = "system prompt was cut short at 2, nobody recorded it" in verdict(tale.run()).text
+        assert told is not moved
+
+
+@given(st.text("ab c.", max_size=30), st.text("ab c.", max_size=30))
+def test_what_two_texts_share_at_both_ends_is_in_neither_part(was: str, now: str) -> None:
+    gone, fresh = cut_out(was, now)
+    start = was.find(gone) if gone else 0
+    assert any(
+        was[:at] + fresh + was[at + len(gone) :] == now and was[at : at + len(gone)] == gone
+        for at in range(start, len(was) - len(gone) + 1)
+    )
 
 
 def test_a_summary_in_place_of_messages_is_a_recorded_compaction() -> None:

@@ -19,6 +19,7 @@ from agentmem.formats.reader import Version
 from agentmem.inspect.history import HistoryStore, store_path
 from agentmem.inspect.open import Opened, open_run
 from agentmem.inspect.telling.pulse import earlier_said
+from agentmem.inspect.telling.verdict import verdict
 from tests.inspect_follow.following import Following, checkpoint, closed, content, dump, messages, put
 
 
@@ -52,6 +53,19 @@ def test_versions_seen_before_a_restart_can_be_scrubbed_back_to(tmp_path: Path) 
         put(path, shifted(9))
         seen.until(lambda s: s.steps == 9)
     assert closed(open_run(str(path)).run) == 2, "the file itself holds no more"
+
+
+def test_one_version_that_was_looked_at_often_tells_nothing_of_what_was_before_it(tmp_path: Path) -> None:
+    path, place = tmp_path / "run.json", tmp_path / "history.db"
+    for notes in ("", "", "read on"):
+        put(path, checkpoint(9, notes=notes))
+        for read_only in (False, True):
+            with closing(HistoryStore(place, read_only=read_only)) as store:
+                run = opened(path, store).run
+                assert run.past_unknown and "before this file was written" in verdict(run).text
+    put(path, checkpoint(10))
+    with closing(HistoryStore(place)) as store:
+        assert not opened(path, store).run.past_unknown
 
 
 def test_commands_read_the_history_and_do_not_write_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -322,6 +336,25 @@ def test_the_run_before_a_restart_is_listed_and_can_be_opened(
     assert content(open_run(str(before)).run) == old
     assert command(["history", str(path), "--show", "3"]) == 2
     assert b"no run 3" in capsysbinary.readouterr().err
+
+
+def test_an_earlier_run_that_nobody_kept_is_not_promised(tmp_path: Path) -> None:
+    """Where the store cannot be written, `agentmem history` would list nothing; a command that only reads it lists the
+    run before."""
+    path, no_folder = tmp_path / "run.json", tmp_path / "file"
+    no_folder.write_text("in the way")
+    for place, promised in ((no_folder / "h.db", 0), (tmp_path / "h.db", 1)):
+        put(path, shifted(8))
+        store = HistoryStore(place)
+        live = opened(path, store)
+        put(path, shifted(1))
+        live.refresh()
+        assert live.run.earlier == promised and len(live.run.main.steps) < 8
+        store.close()
+    put(path, shifted(8))
+    watched(path, [shifted(8)])
+    put(path, shifted(1))
+    assert open_run(str(path), keeper=HistoryStore(store_path(), read_only=True)).run.earlier == 1
 
 
 @pytest.mark.parametrize("name", ["run.steps.jsonl", "loop.jsonl"])

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from agentmem.model import Begun
+from agentmem.safe import plain
 from tests.tui.builders import story
 from tests.tui.seen import inspecting
 from tui.keys import COMMANDS, PALETTE_ONLY, PANE_IDS, bindings, problems
@@ -44,6 +45,13 @@ def test_commands_that_do_not_work_yet_are_no_keys() -> None:
 def test_the_help_screen_shows_every_key() -> None:
     shown = "\n".join(line.plain for line in help_lines(200))
     assert all(command.shown in shown and command.tooltip in shown for command in COMMANDS)
+
+
+def test_the_help_screen_says_what_is_counted_at_the_tabs_and_what_a_cut_looks_like() -> None:
+    shown = "\n".join(line.plain for line in help_lines(200))
+    assert "−4 ·29     at lost: other steps, not pieces, that lost something" in shown
+    assert "…          the text goes on: it is cut here" in shown
+    assert "$          the text goes on: it is cut here" in plain(shown)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

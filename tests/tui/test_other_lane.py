@@ -36,7 +36,7 @@ async def test_a_key_that_finds_nothing_here_leads_to_the_lane_that_the_verdict_
 ) -> None:
     """You should see the step there, a sentence that says so, and after Esc the step where you were."""
     async with inspecting(beside(), size=(120, 40)) as seen:
-        assert "(lane scout)" in seen.rows[1]
+        assert seen.rows[1].startswith(" ↻ scout: ") and "(lane" not in seen.rows[1]
         await seen.press("left", key)
         await seen.said(words)
         assert f"step {step} of 28" in seen.header and "scout" in seen.header
@@ -88,3 +88,20 @@ async def test_w_stands_beside_the_verdict_only_where_it_explains_the_verdict() 
 
 def test_the_verdict_is_of_the_other_lane() -> None:
     assert verdict(beside()).lane == "sub"
+
+
+async def test_the_headline_names_its_lane_only_where_another_one_is_shown() -> None:
+    """You should see the name in front of the sentence in main, and in the lane itself no name there."""
+    async with inspecting(beside(), size=(80, 24)) as seen:
+        assert seen.rows[1].startswith(" ↻ scout: pytest, read in a circle")
+        await seen.press("L")
+        await seen.until("scout")
+        assert seen.rows[1].startswith(" ↻ pytest, read in a circle")
+    told = story()
+    alarmed = replace(told, lanes=(told.main, *beside().lanes[1:]))
+    async with inspecting(alarmed, size=(80, 24)) as seen:
+        plain = seen.rows[1]
+        assert "order_id" in plain and "main:" not in plain
+        await seen.press("L")
+        await seen.until("scout")
+        assert seen.rows[1].startswith(" ▲ main: ") and "order_id" in seen.rows[1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from agentmem.inspect.telling.marks import ERROR, UNSURE
+from agentmem.inspect.telling.marks import ANSWER_UNKNOWN, ERROR, UNSURE
 
 from ..context import Context
 from ..index import LaneIndex, glyphs
@@ -164,7 +164,13 @@ class StepsPane(Pane):
         from agentmem.inspect.telling.explain import explain_header
 
         step = self._lane.steps[self.selected]
-        return (*explain_size(self._run, self._lane, step), "", *explain_header(self._run, step))
+        size = self._lane.size(step.n)
+        figure = "?" if size is None else self._lane.sign(step.n, self._run.counter) + thousands(size)
+        if size is not None and self._run.window:
+            figure += f" {round(100 * size / self._run.window)}%"
+        now = None if self._given is None else self._given.now
+        header = explain_header(self._run, step, figure, now)
+        return (*explain_size(self._run, self._lane, step), "", *header)
 
     def under_cursor(self) -> tuple[str, int] | None:
         if self._lane is None or self.selected is None:
@@ -206,6 +212,8 @@ def action_spans(step: Step, cells: int, synthetic: bool) -> list[Span]:
         said = next((seg.head for seg in step.replies if seg.head and seg.kind != "thinking"), None)
         if synthetic:
             return [Span(fit("saved", cells), "label")]
+        if step.unsure == "folded":
+            return [Span(fit(ANSWER_UNKNOWN, cells), "text-warning")]
         return [Span(fit(text((said or "").strip()) if said else "said nothing", cells), "label")]
     from .panes.calls import arguments_text, told
 

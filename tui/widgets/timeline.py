@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from rich.cells import cell_len
+
 from ..context import View
 from ..index import GLYPHS, LaneIndex, glyphs, worst
 from ..messages import ToStep
+from ..safe import text
 from .bars import Axis, axis_for, column, merged
 from .line import Line, Span, fit, thousands
 from .rows import Band
@@ -23,7 +26,7 @@ def timeline_lines(view: View, width: int, rows: int) -> tuple[Line, ...]:
     axis = view_axis(view, width)
     sizes, masks = reduced(lane, axis)
     at = axis.bucket_of(view.cursor[1])
-    return (*_bars(view, lane, axis, sizes, at, rows), _marks(axis, masks, at))
+    return (*_bars(view, lane, axis, sizes, at, rows), _marks(axis, masks, at, _base(view, axis.gutter)))
 
 
 @lru_cache(maxsize=8)
@@ -79,9 +82,24 @@ def axis_is_narrow(view: View) -> bool:
     return view.context.width < 100
 
 
-def _marks(axis: Axis, masks: tuple[int, ...], at: int | None) -> Line:
+def _base(view: View, gutter: int) -> str:
+    """The step that changes are against, if the reader set one: it stands here at every size."""
+    base = view.context.base
+    lane = None if base is None else view.index.lanes.get(base[0])
+    if base is None or lane is None or not 1 <= base[1] <= len(lane.steps):
+        return ""
+    said = f"base {lane.steps[base[1] - 1].number}"
+    if base[0] != view.cursor[0]:
+        said += f" of {text(lane.lane.name or lane.lane.id)}"
+    return said if cell_len(said) < gutter else fit(said, gutter - 1)
+
+
+def _marks(axis: Axis, masks: tuple[int, ...], at: int | None, base: str) -> Line:
     wide = max(1, axis.cells)
     spans = [Span(fit(" marks", axis.gutter), "label")]
+    if base:
+        label = " marks " if cell_len(base) + 8 < axis.gutter else " "
+        spans = [Span(label, "label"), Span(fit(base, axis.gutter - len(label)), "text-primary", True)]
     for index, mask in enumerate(masks):
         ground = "cursor" if index == at else None
         shown = glyphs(mask)[:2] if wide >= 3 else ((GLYPHS[worst(mask)],) if mask else ())

@@ -16,6 +16,7 @@ from .rows import Band
 
 if TYPE_CHECKING:
     from agentmem.inspect.telling.verdict import Verdict
+    from agentmem.model import Run
 
 WHY, DOUBTS = BY_ID["why"], BY_ID["doubts"]
 _LOOK = {"alarm": ("text-error", "error-muted"), "warning": ("text-warning", "warning-muted"),
@@ -40,6 +41,13 @@ def verdict_line(found: Verdict, width: int, explained: bool) -> Line:
     return Line(tuple(spans), fill=fill, target=Do("doubts") if doubt else target)
 
 
+def _of_lane(run: Run, ident: str, said: str) -> str:
+    """What is said of another lane than the one that is shown: its name comes first, where nothing cuts it off."""
+    lane = run.lane(ident)
+    name = lane.name or lane.id
+    return f"{name}: {said.removesuffix(f' (lane {name})')}"
+
+
 class VerdictRow(Band):
     def lines(self, view: View, width: int) -> tuple[Line, ...]:
         # With the values that it needs: the first paint does without them.
@@ -47,6 +55,8 @@ class VerdictRow(Band):
 
         found = view.index.verdict
         explained = explains(view.run, view.cursor, found)
+        if found.lane is not None and found.lane != view.cursor[0]:
+            found = replace(found, text=_of_lane(view.run, found.lane, found.text))
         if view.progress is not None:
             found = replace(found, text=f"so far: {found.text}")
         return (verdict_line(found, width, explained),)

@@ -86,6 +86,8 @@ class Feed:
         self._known: set[int] = set()
         """Hashes of all messages seen."""
         self._run_id: object = None
+        self._folded: StepDraft | None = None
+        """Step of the last version, if that was saved without what its call answered."""
 
     @property
     def begun(self) -> bool:
@@ -132,7 +134,7 @@ class Feed:
         prefix = prefix_pieces(rest, None)
         self._list.prefix(prefix)
         self._envelope(rest, at)
-        before, self._sent = len(lane.steps), None
+        before, self._sent, self._folded = self._unfold(rest, fresh), None, None
         if draft.synthetic or (not lane.steps and fields and not fresh and not stands):
             self._state_only(fields, at)
         else:
@@ -140,11 +142,12 @@ class Feed:
                 fresh, keep=stands, fields=fields, on_step=lambda step, place: self._on_step(step, place, fields),
                 calls=(calls := self._numbering.calls(rest.get("step"))),
                 late=self._trims.when == "after" and calls <= 1,
+                on_folded=None if self._numbering.ahead else lambda step: self._fold(step, fields),
             )
         # The same list under a number that is far on: versions were missed, and its state is not that of the last step.
         missed = bool(lane.steps) and len(lane.steps) == before and self._numbering.calls(rest.get("step")) > 1
         stood = bool(self.keys) and not self._list.first_change
-        self._numbering.number(lane.steps[before:], rest.get("step"), stood=stood)
+        self._numbering.number(lane.steps[before:], rest.get("step"), stood=stood, asks=_asks(fresh))
         if not draft.synthetic:
             self._look_for_cuts(lane.steps[before:], fresh, stands)
         if lane.steps and not draft.synthetic and not missed:
@@ -166,11 +169,12 @@ class Feed:
             self._system = any(b'"system"' in item.data[:60] for item in fresh)
         system = self._system or any(piece.kind == "system" for piece in prefix)
         draft.unknown = unknown_parts(system, any(piece.kind == "tools" for piece in prefix))
-        if fresh or stands < len(self.keys) or not self._versions:
+        came = [item.key for item in fresh]
+        if came != self.keys[stands:] or not self._versions:  # the same list again tells nothing of what was before it
             self._versions += 1
         draft.past_unknown = self._versions == 1 and not draft.synthetic
-        self.keys[stands:] = [item.key for item in fresh]
-        self._known.update(item.key for item in fresh)
+        self.keys[stands:] = came
+        self._known.update(came)
         self._run_id = rest.get("run_id", self._run_id)
 
     def _envelope(self, rest: Mapping[str, Any], at: float | None) -> None:
@@ -194,8 +198,27 @@ class Feed:
         """Which prompts of the steps so far are known, now that this version was seen."""
         if not self._versions:
             self._trims.first(new, bool(new) and _begins_inside(fresh), len(fresh))
+        elif self._folded is not None:
+            pass  # where the list is cut is told by what stands before an answer
         elif self._trims.version(new, self._list, self._sent, stands + len(fresh)):
             self._finder.follow(self.draft.main.tape)
+
+    def _fold(self, step: StepDraft, fields: tuple[Field, ...]) -> None:
+        """A call was made, and what it answered was cut, or went into a summary, before the version was saved."""
+        self._folded, step.unsure = step, "folded"
+        step.fields = self._finder.assign(fields, self._text_of)
+
+    def _unfold(self, rest: Mapping[str, Any], fresh: Sequence[Item]) -> int:
+        """How many steps there are before a version is taken in. One that has the number of the last one and an answer
+        tells that the last one was saved before its call: its step is that of this answer."""
+        lane = self.draft.main
+        if self._folded is not None and self._numbering.calls(rest.get("step")) == 0 and any(
+            item.key not in self._known and _role(_decoded(item.data)) == "assistant" for item in fresh
+        ):  # fmt: skip
+            self._numbering.saved_before()
+            lane.reopen()
+            self._finder.follow(lane.tape)
+        return len(lane.steps)
 
     def _on_step(self, step: StepDraft, place: int, fields: tuple[Field, ...]) -> None:
         self._sent = place if self._sent is None else self._sent
@@ -235,6 +258,11 @@ def _late(step: object, items: Sequence[Item], answers: int) -> bool:
         return False
     roles = (_role(decode(item.data)) for item in items)
     return next((found for found in roles if found not in ("system", "developer")), None) == "assistant"
+
+
+def _asks(items: Sequence[Item]) -> bool:
+    """Whether the list ends in a question or a result, which no call has answered yet."""
+    return bool(items) and _role(_decoded(items[-1].data)) != "assistant"
 
 
 def _begins_inside(items: Sequence[Item]) -> bool:

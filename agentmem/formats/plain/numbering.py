@@ -27,6 +27,10 @@ class Numbering:
         self._off = False
         self._back = False
         """The count went back within the run: it numbers no steps, and still tells how many were missed."""
+        self.ahead = False
+        """It is saved before the call that it counts: a number alone does not tell that its call was answered."""
+        self._head: StepDraft | None = None
+        """The first step, if one alone seems to be missing before it."""
 
     @property
     def counts(self) -> bool:
@@ -38,13 +42,16 @@ class Numbering:
         number = None if self._off or self.last is None else integer(given)
         return number - self.last if number is not None and self.last is not None and number <= MOST else 0
 
-    def number(self, new: Sequence[StepDraft], given: object, *, stood: bool = False) -> None:
+    def number(self, new: Sequence[StepDraft], given: object, *, stood: bool = False, asks: bool = False) -> None:
         """Give the new steps of a version their own numbers, `given` being what the version says; note gaps. `stood`:
-        the list before it stands whole, so that a number that goes back counts no steps."""
+        the list before it stands whole, so that a number that goes back counts no steps. `asks`: the list ends in what
+        a call is still to answer, so that the number may be that call's."""
         number = integer(given)
         self.given = self.given if number is None else number
         if given is None or self._off:
             return
+        if not new and number is not None and (number == self.last + 1 and stood if self.last else number == 1):
+            self._is_ahead()
         if self._back:
             self._go_on(new, number)
         elif number is None:
@@ -57,7 +64,7 @@ class Numbering:
             self._give_up(f"the step goes backwards: {number} after {self.last}", back=not stood)
             self.last = number
         elif new:
-            self._give(new, number)
+            self._give(new, number, asks)
 
     def _go_on(self, new: Sequence[StepDraft], number: int | None) -> None:
         """Steps without numbers of their own, whose count tells what was missed."""
@@ -65,15 +72,16 @@ class Numbering:
             new[0].gap = max(0, number - self.last - len(new))
             self.last = number
 
-    def _give(self, new: Sequence[StepDraft], number: int) -> None:
+    def _give(self, new: Sequence[StepDraft], number: int, asks: bool) -> None:
         count, last = len(new), self.last
         calls = f"{count} model call{'' if count == 1 else 's'}"
         if last is None:
             if number < count - 1:
                 self._give_up(f"{number} with {calls} in the file")
                 return
-            if number > count + 1 or (number > count and new[0].n == 1 and number - count > 1):
+            if number > count + (self.ahead or asks or new[0].n > 1):
                 self._gap(new[0], 0, number - count + 1)
+                self._head = new[0] if number == count + 1 else None
         elif number == last:
             self._give_up(f"{number} came again with {calls} more")
             return
@@ -85,6 +93,18 @@ class Numbering:
         for offset, step in enumerate(reversed(new)):
             step.own = number - offset
         self.last = number
+
+    def saved_before(self) -> None:
+        """The last step, which a number alone told of, was not made yet."""
+        self.last = None if self.last is None else self.last - 1
+        self._is_ahead()
+
+    def _is_ahead(self) -> None:
+        self.ahead = True
+        if self._head is not None and self._head.gap == 1:
+            self._head.gap, self._head = 0, None
+            self._draft.gaps[:] = [gap for gap in self._draft.gaps if gap.lane != self._lane or gap.after != 0]
+            self._draft.lanes[self._lane].changed_from = 0
 
     def _gap(self, step: StepDraft, after: int, before: int) -> None:
         missing = before - after - 1

@@ -221,7 +221,9 @@ class RequestsReader(LineReader):
             )
             piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
             call = Call(part.tool, part.arguments or "", part.call_id) if part.kind == "call" and part.tool else None
-            lane.reply(piece, call, stays=stays)
+            ident = lane.reply(piece, call, stays=stays)
+            if not stays:
+                lane.comes(ident)
 
     def _along(self, chained: str, messages: list[Any], record: Record) -> None:
         """The prompt goes on from an earlier response; from an older one than the last, in a lane of its own."""

@@ -163,7 +163,7 @@ class SnapshotReader:
         """Take in a version: the first `stands` messages of the one before, then `fresh`. `anew`: a new run's first."""
         if anew:
             self._new_run_at = time.time()
-            earlier = self.draft.earlier + 1
+            earlier = self.draft.earlier
             self._fresh(NEW_RUN)
             self.draft.earlier = earlier
             self._restored = True
@@ -173,6 +173,9 @@ class SnapshotReader:
         self._feed.version(rest, fresh, at, stands)
         if keep:
             self._keep(rest, fresh, at)
+        if anew and keep:
+            # As many as the keeper can give: a full disk keeps none.
+            self.draft.earlier = self.keeper.earlier(self._path)
 
     def _restarts(self, rest: dict[str, Any], fresh: list[Item], stands: int) -> bool:
         return self._feed.restarts(rest, fresh, stands, gone=self._gone, unseen=self._unseen)

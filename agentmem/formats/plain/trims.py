@@ -21,6 +21,7 @@ from typing import Literal
 from agentmem.formats.draft import LaneDraft, StepDraft
 from agentmem.formats.plain.numbering import Numbering
 from agentmem.formats.versions import MessageList
+from agentmem.model import Unsure
 
 When = Literal["before", "after", "unknown"]
 _CUTS = 3
@@ -43,8 +44,9 @@ class Trims:
         self._saved: set[int] = set()
         self._uncut = (0, 0)
         """The most that was left of a list, and saved, where nothing was cut."""
-        self._doubted: list[tuple[StepDraft, bool]] = []
-        """Steps before or behind whose call something was cut; whether the version before theirs was seen."""
+        self._doubted: list[tuple[StepDraft, bool, Unsure]] = []
+        """Steps before or behind whose call something was cut; whether the version before theirs was seen; what is not
+        known of their prompts if it was not and the loop cuts behind the answer."""
         self._counted: list[StepDraft] = []
         """Steps that older messages are missing of by the file's own count alone."""
 
@@ -55,7 +57,7 @@ class Trims:
         """
         self._uncut = (0, saved)
         if new and (begins_late or new[0].gap > 0):
-            self._doubt(new, seen=False, bare=not _holds_messages(new[-1]))
+            self._doubt(new, seen=False, bare=not _holds_messages(new[-1]), unseen="unseen")
             self._counted = [] if begins_late else list(new)
 
     def version(self, new: Sequence[StepDraft], messages: MessageList, sent: int | None, saved: int) -> bool:
@@ -69,7 +71,7 @@ class Trims:
             return False
         bare = bool(new) and not _holds_messages(new[0]) and (sent or 0) <= messages.same
         if messages.late and new:
-            self._doubted.append((new[0], True))
+            self._doubted.append((new[0], True, "between"))
         elif cut and new:
             self._doubt(new, seen=messages.joined, bare=bare)
         if not cut:
@@ -110,28 +112,31 @@ class Trims:
         was, self.when = self.when, told
         if told == "unknown":
             self._spoilt = True
-        later = [step for step, seen in self._doubted if seen]
-        for step, seen in self._doubted:
-            step.unsure = "cut" if told == "unknown" else None if seen or told == "before" else "unseen"
+        later = [step for step, seen, _ in self._doubted if seen]
+        for step, seen, unseen in self._doubted:
+            step.unsure = "cut" if told == "unknown" else None if seen or told == "before" else unseen
             self._lane.touch(step)
         if told != "after" or was == "after" or not later:
             return False
         self._lane.cut_later(later)
         return True
 
-    def _doubt(self, new: Sequence[StepDraft], *, seen: bool, bare: bool = False) -> None:
+    def _doubt(
+        self, new: Sequence[StepDraft], *, seen: bool, bare: bool = False, unseen: Unsure = "between"
+    ) -> None:  # fmt: skip
         """Of several calls in one version only the list of the last was saved. `seen`: all that came in since the
-        version before is known; `bare`: nothing stands before the answer."""
+        version before is known; `bare`: nothing stands before the answer; `unseen`: what is said of a prompt that no
+        version holds."""
         for step in new[:-1]:
-            step.unsure = "unseen"
+            step.unsure = unseen
         last = new[-1]
         if self.when != "before":
-            last.unsure = "unseen" if self.when == "after" or bare else "cut"
-        self._doubted.append((last, seen))
+            last.unsure = unseen if self.when == "after" or bare else "cut"
+        self._doubted.append((last, seen, unseen))
 
     def _uncount(self) -> None:
-        """The file's own numbers count no steps: nothing is missing by them."""
-        if not self._counted or self._numbering.counts:
+        """The file's own numbers count no steps, or are ahead of them: nothing is missing by them."""
+        if not self._counted or (self._numbering.counts and self._counted[0].gap):
             return
         for step in self._counted:
             step.unsure = None

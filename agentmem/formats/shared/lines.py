@@ -107,11 +107,14 @@ class Tail:
 
     def __init__(self) -> None:
         self._problem: Problem | None = None
+        self.damaged = False
+        """It is known to be damage, however lately the file changed."""
 
     def settle(self, draft: RunDraft, file: AppendFile) -> bool:
         """Say it in the draft. True if that is new."""
         torn = file.torn
-        quiet = torn and time.time() - (file.changed_at or 0.0) > QUIET_SECONDS
+        self.damaged = self.damaged and torn > 0
+        quiet = torn and (self.damaged or time.time() - (file.changed_at or 0.0) > QUIET_SECONDS)
         before = (draft.notice, self._problem)
         if draft.notice in (None, BEING_WRITTEN):
             draft.notice = BEING_WRITTEN if torn and not quiet else None

@@ -14,20 +14,19 @@ import xxhash
 
 from agentmem.checkpoint.delta.state import applied
 from agentmem.checkpoint.ledger_line import DamagedLine, Line
-from agentmem.formats.draft import Call, Declared, LaneDraft, RunDraft, StepDraft
+from agentmem.formats.draft import Call, LaneDraft, RunDraft, StepDraft
 from agentmem.formats.fields import Finder, field_kind, flatten
 from agentmem.formats.messages import Message, arguments_text, call_text, split
 from agentmem.formats.outcome import judge
 from agentmem.formats.plain.envelope import apply_goal, prefix_pieces, unknown_parts
 from agentmem.formats.said import Region, content_keys
+from agentmem.formats.stores.declared import declared
 from agentmem.formats.stores.place import PREFIX, PROMPT, Place, extract
 from agentmem.formats.stores.texts import HeldTexts
-from agentmem.formats.usage import amount, usage_of
+from agentmem.formats.usage import usage_of
 from agentmem.formats.versions import PARTS, Item, MessageList
-from agentmem.model import Cause, Field, Gap, Where
+from agentmem.model import Field, Gap, Where
 from agentmem.tape import Piece
-
-_CAUSES: tuple[Cause, ...] = Cause.__args__  # type: ignore[attr-defined]  # the tuple of a Literal has no typed accessor
 
 
 class _LaneState:
@@ -51,6 +50,8 @@ class _LaneState:
         """How often each of `keys` stands there, kept as it changes: a long list is not counted for each save."""
         self.sent: Counter[int] = Counter()
         """Likewise of the messages of the last exact prompt."""
+        self.joins: bool | None = None
+        """Whether answers and results stood in the exact prompt behind them, once or more; None: not seen yet."""
 
 
 class OwnLines:
@@ -79,10 +80,23 @@ class OwnLines:
         """Number of the newest save; 0 before the first."""
         return self._last
 
+    @property
+    def exact(self) -> bool:
+        """Whether exact prompts were given with the saves."""
+        return any(held.prompt is not None for held in self._lanes.values())
+
+    def say_status(self, status: str | None) -> None:
+        """Take in whether the run goes on, from a save that says so."""
+        if status is not None:
+            self.draft.finished = status != "live"
+            self.draft.ended_as = status if self.draft.finished else None
+
     def begins_anew(self, line: Line) -> bool:
-        """Whether another run begins with that line: it needs none before it and the count starts again."""
+        """Whether another run begins with that line: it needs none before it and the count starts again. That of a
+        subagent starts again within the run."""
         held = self._lanes.get(line.lane)
-        return line.whole and held is not None and held.last_step is not None and line.step <= 1
+        alone = line.lane == "main" or len(self._lanes) == 1
+        return line.whole and alone and held is not None and held.last_step is not None and line.step <= 1
 
     def add(self, line: Line, place: Place) -> None:
         """The next line. One that stands behind a later save, or is there twice, is left out, as loading does."""
@@ -106,14 +120,12 @@ class OwnLines:
             held = self._lanes[line.lane] = _LaneState(lane)
         if line.run and line.lane == "main":
             draft.id = line.run
-        if line.goal is not None:
+        if line.goal is not None and (line.lane == "main" or "main" not in self._lanes):
             draft.set_goal(line.goal, declared=True)
         if line.window is not None:
             draft.window, draft.window_source = line.window, "declared"
         draft.model = line.model or draft.model
-        if line.status is not None:
-            draft.finished = line.status != "live"
-            draft.ended_as = line.status if draft.finished else None
+        self.say_status(line.status)
         if self.lost and not line.whole and self._seq != line.seq:
             held.lane.answered = True  # the list as it stands is no prompt that the next call will see
             return
@@ -154,7 +166,7 @@ class OwnLines:
     ) -> list[StepDraft]:
         lane = held.lane
         before = len(lane.steps)
-        lane.declared.extend(_declared(line.drops))
+        lane.declared.extend(declared(line.drops))
         prefix = self._prefix(held, line, place)
 
         def on_step(step: StepDraft, _: int = 0) -> None:
@@ -194,14 +206,19 @@ class OwnLines:
         held.sent.subtract(seen[keep:])
         held.prompt.update(items, keep=keep, fields=_with_earlier(fields, lane.fields), stays=False)
         held.sent.update(seen[keep:])
+        if lane.coming and not held.joins:
+            held.joins = any(lane.tape.has_key(lane.tape.keys[ident]) for ident in lane.coming)
         lane.close(provenance="exact")
         self._replies(held, line, place)
+        rendered = next((back for back, key in enumerate(reversed(seen)) if held.kept[key] > 0), 0)
+        lane.tail = held.prompt.pieces_of_last(rendered)
 
     def _replies(self, held: _LaneState, line: Line, place: Place) -> None:
         """What the messages hold that neither the list before nor the prompt held: the answer and its results."""
         lane = held.lane
         assert held.prompt is not None
         before, rewritten = Counter(held.keys[line.keep :]), Region(held.contents[line.keep :])
+        first = not held.keys
         keys = [xxhash.xxh3_64_intdigest(msgspec.json.encode(message)) for message in line.add]
         messages = [split(raw) if isinstance(raw, Mapping) else Message("other", []) for raw in line.add]
         held.kept.subtract(before)
@@ -210,6 +227,13 @@ class OwnLines:
         held.keys[line.keep :] = keys
         held.contents[line.keep :] = [content_keys(message) for message in messages]
         fresh = []
+        behind = len(held.prompt.seen)
+        if before and held.keys[:behind] == held.prompt.seen:
+            # What was sent stands first in the list: all that is added behind it came after, also where an answer says
+            # what an earlier one said, which was put back in another form.
+            start, sent, rewritten = max(0, behind - line.keep), Counter(), Region([])
+            fresh = list(zip(range(start, len(keys)), keys[start:], messages[start:], strict=True))
+            keys, messages = [], []
         for index, (key, message) in enumerate(zip(keys, messages, strict=True)):
             if before[key] > 0:
                 before[key] -= 1
@@ -217,6 +241,8 @@ class OwnLines:
                 rewritten.holds(content_keys(message))
             else:
                 fresh.append((index, key, message))
+        # What stood in the list from the start and was not sent is no answer to this call: the last one is.
+        begins = _sent(line.add) if first else next((index for index, _, one in fresh if one.role == "assistant"), 0)
         for index, key, message in fresh:
             if sent[key] > 0:
                 # It was added after the save before, and sent.
@@ -229,13 +255,18 @@ class OwnLines:
                     place.source, place.offset, place.length, index * PARTS + number, None, place.line
                 )
                 piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
+                ident = None
                 if message.role == "assistant":
                     call = Call(part.tool, part.arguments or "", part.call_id) if part.tool else None
-                    lane.reply(piece, call, stays=False)
+                    ident = lane.reply(piece, call, stays=False)
                 elif part.kind in ("result", "error"):
                     known = lane.call_of(part.call_id) if part.call_id else None
                     if known is None or not known.answered:
-                        lane.answer(piece, failed=part.failed, stays=False)
+                        ident = lane.answer(piece, failed=part.failed, stays=False)
+                elif index >= begins and held.joins is not False:
+                    ident, lane.answered = lane.tape.add(piece), False
+                if ident is not None and index >= begins and held.joins is not False:
+                    lane.comes(ident)
 
     def _synthetic(self, held: _LaneState, line: Line, fields: tuple[Field, ...]) -> None:
         """A run of states only: a step is one save, its prompt one segment `name: value` a field."""
@@ -357,24 +388,3 @@ def _with_earlier(fields: tuple[Field, ...], before: tuple[Field, ...]) -> tuple
     """The state after the step, and what it held before it: the prompt was rendered from the earlier one."""
     known = {(field.name, field.value) for field in fields}
     return (*fields, *(field for field in before if (field.name, field.value) not in known))
-
-
-def _declared(drops: list[Any] | None) -> list[Declared]:
-    out: list[Declared] = []
-    for drop in drops or ():
-        if isinstance(drop, str):
-            out.append(Declared(drop, "removed", "field", record="declared with save"))
-        elif isinstance(drop, Mapping):
-            cause = drop.get("cause")
-            what = drop.get("what")
-            tokens = drop.get("tokens")
-            text = drop.get("text") or drop.get("head")
-            out.append(
-                Declared(
-                    str(drop.get("name") or text or "?"), cause if cause in _CAUSES else "removed",
-                    what if what in ("segment", "field", "plan") else "field", None,
-                    text if isinstance(text, str) else None, amount(tokens),
-                    record=str(drop.get("record") or "declared with save"),
-                )
-            )  # fmt: skip
-    return out

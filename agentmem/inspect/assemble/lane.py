@@ -20,6 +20,7 @@ from agentmem.inspect.compare.survive import survival
 from agentmem.inspect.texts import Texts
 from agentmem.model import (
     KINDS,
+    UNSIZED,
     Boundary,
     Cycle,
     Drop,
@@ -36,6 +37,7 @@ from agentmem.model import (
 from agentmem.tape import Tape
 
 _SURVIVED = frozenset({"compaction", "condensation", "trim", "prune", "rewrite", "resume", "unexplained"})
+"""Likewise a rewind that nobody recorded: of one on record everybody knows what it took back."""
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -103,7 +105,7 @@ class LaneAssembly:
         first = min(lane.changed_from, len(lane.steps), len(self._steps))
         signature = (
             setting, finished, len(tape), len(tape.live), len(lane.steps), lane.answered, len(lane.declared),
-            lane.fields, lane.boundary, len(tape.edits(tape.steps + 1)), lane.notes,
+            lane.fields, lane.boundary, len(tape.edits(tape.steps + 1)), lane.notes, len(lane.coming),
         )  # fmt: skip
         if self._value is not None and signature == self._signature and lane.changed_from >= len(lane.steps):
             return self._value
@@ -222,7 +224,7 @@ class LaneAssembly:
             passage = Passage(
                 index, tape, tuple(left), tuple(came), tape.edits(index + 1), before, fields, declared, boundary, calls,
                 self._text, gap, _restarted(parent, draft, before, fields), lambda: tape.ids(index + 1),
-                self._watch.absent() if declared else frozenset(), given is not None,
+                self._watch.absent, given is not None,
                 walk.at(index + 1).ident >= 0,
             )  # fmt: skip
             outcome = compare(passage)
@@ -237,7 +239,9 @@ class LaneAssembly:
         self._rows.append(rows)
         if rows:
             self._watch.add(rows, self._text)
-        if boundary is not None and boundary.kind in _SURVIVED and index > 0:
+        if boundary is not None and index > 0 and (
+            boundary.kind in _SURVIVED or (boundary.kind == "rewind" and not boundary.recorded)
+        ):  # fmt: skip
             self._survive(index, boundary, left, came)
         return boundary, dirty
 
@@ -300,10 +304,16 @@ class LaneAssembly:
         lane, setting = self._lane, self._setting
         assert setting is not None
         index = len(lane.steps)
-        tokens = setting.shown(lane.tape.sums())
-        boundary, dirty = self._compare(index, None, lane.boundary, lane.fields, tokens, len(lane.tape.live))
-        prompt = lane.tape.view(index + 1, setting.window, setting.provenance)
-        goal, after = self._goal_status(index, len(lane.tape.live), lane.fields)
+        place = len(lane.tape.live) - lane.tail
+        tokens, length = setting.shown(lane.tape.sums(lane.coming)), len(lane.tape.live) + len(lane.coming)
+        boundary, dirty = self._compare(index, None, lane.boundary, lane.fields, tokens, length)
+        # No request was made yet: what is known of every call is no more than a rule for the one that comes.
+        provenance = "reconstructed" if setting.provenance == "exact" else setting.provenance
+        prompt = lane.tape.view(index + 1, setting.window, provenance, lane.coming, place)
+        assert self._walk is not None
+        behind = lane.coming if self._walk.at(index + 1).index < place else []
+        more = sum(max(0, lane.tape.tokens[ident]) for ident in behind)
+        goal, after = self._goal_status(index, len(lane.tape.live) + len(behind), lane.fields, more=more)
         own = self.number(index) if lane.steps and lane.steps[-1].own is not None else None
         parent = (lane.id, index) if index > 0 else lane.parent
         self._open = Step(
@@ -313,11 +323,11 @@ class LaneAssembly:
         return dirty
 
     def _goal_status(
-        self, index: int, length: int, fields: Sequence[Field], unsure: Unsure | None = None
+        self, index: int, length: int, fields: Sequence[Field], unsure: Unsure | None = None, more: int = 0
     ) -> tuple[GoalStatus, int | None]:
         setting, walk = self._setting, self._walk
         assert setting is not None and walk is not None
-        if unsure == "unseen":  # where in it the goal stood is as unknown as what else did
+        if unsure in UNSIZED:  # where in it the goal stood is as unknown as what else did
             return "present" if walk.at(index + 1).ident >= 0 else "unknown", None
         if unsure == "cut" and index > 0 and walk.at(index).ident >= 0 > walk.at(index + 1).ident:
             return "unknown", None
@@ -325,7 +335,7 @@ class LaneAssembly:
         return status(
             walk, index + 1, length, fields, declared=setting.declared and not own, unknown=setting.unknown and not own,
             synthetic=setting.synthetic, window=setting.window, expected=self._lane.kind == "branch",
-            hidden=setting.hidden,
+            hidden=setting.hidden, more=more,
         )  # fmt: skip
 
 

@@ -56,14 +56,7 @@ def boundary_of(
     was = reported(last)
     told = (was, is_) if was is not None and is_ is not None else counted
     if given is not None:
-        if given.before is not None and given.after is not None:
-            return given
-        if counted[0] is not None and given.before == counted[0]:
-            told = counted
-        return Boundary(
-            given.kind, given.recorded, told[0] if given.before is None else given.before,
-            told[1] if given.after is None else given.after, given.why, given.opaque,
-        )  # fmt: skip
+        return _whole(given, told, counted, is_)
     if synthetic:
         return None
     if left:
@@ -83,6 +76,28 @@ def boundary_of(
             return Boundary("rewrite", False, *told, "most of the list was written anew")
         return Boundary("trim", False, *told, "most of the list is gone")
     return None
+
+
+def _whole(
+    given: Boundary, told: tuple[int | None, int | None], counted: tuple[int | None, int | None], is_: int | None
+) -> Boundary:
+    """A boundary of the file with both of its sizes, in one measure: where it gives one of them and the other was only
+    counted, both are the counted ones, and what it gives stands in its words."""
+    before, after, why = given.before, given.after, given.why
+    if before is None and after is None:
+        before, after = told
+    elif before is not None and after is None:
+        if before == counted[0]:
+            after = counted[1]
+        elif is_ is not None:
+            after = is_
+        elif None not in counted:
+            why = f"{why}; " if why else ""
+            why += f"{before:,} tokens before it by the file's own count"
+            before, after = counted
+    elif before is None:
+        before = told[0]
+    return Boundary(given.kind, given.recorded, before, after, why, given.opaque)
 
 
 def cause_of(boundary: Boundary | None) -> tuple[Cause, bool, str | None]:

@@ -188,7 +188,7 @@ def _plain(text: str) -> str:
 
 def status(
     walk: GoalWalk, n: int, length: int, fields: Sequence[Field], *, declared: bool, unknown: bool, synthetic: bool,
-    window: int | None, expected: bool = False, hidden: bool = False,
+    window: int | None, expected: bool = False, hidden: bool = False, more: int = 0,
 ) -> tuple[GoalStatus, int | None]:  # fmt: skip
     """(status, tokens after the goal) in prompt `n` of `length` pieces. The first of missing, changed, buried, last,
     present that holds.
@@ -196,13 +196,15 @@ def status(
     `expected`: it stood in the lane that this one began from. A goal that was not declared and has not been said yet is
     unknown, not missing. `hidden`: a part of the prompt that may say the goal is not in the file. What is not found in
     the rest is missing only if that part cannot hold it: a request that stood in the messages and left them; a declared
-    goal may be rendered into it. Buried: in a prompt rendered from state the goal is not last; in a transcript more than half
-    of the window stands after it. Without a window the latter cannot be told, and the goal is last or present.
+    goal may be rendered into it. Buried: in a prompt rendered from state the goal is not last; in a transcript more
+    than half of the window stands after it. Without a window the latter cannot be told: the goal is last or present.
+    `more`: so many tokens of pieces that are not in the list stand after it too; `length` counts these pieces.
     """
     goal = walk.goal
     if goal is None or (unknown and not declared) or not length:
         return "unknown", None
     place = walk.at(n)
+    place.after += more
     held = goal_field(fields) if declared else None
     if place.ident < 0:
         if held is not None and held.segment is not None:

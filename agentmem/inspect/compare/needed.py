@@ -71,6 +71,8 @@ class Watch:
         """Fields that are gone or held outside the prompt, and have not come back."""
         self._carried: list[Row] = []
         """Pieces that carried a field which no state lists."""
+        self._declared: dict[str, list[Row]] = {}
+        """Text -> the pieces whose drop was declared with it."""
         self._spared: list[Row] = []
         """What is no drop unless a call fails for it, and has not come back."""
         self._restarts: list[int] = []
@@ -104,6 +106,8 @@ class Watch:
                 self._by_key.setdefault(key, []).append(row)
         while self.rows and self.rows[-1].index >= index:
             row = self.rows.pop()
+            if self._declared and row.text in self._declared:
+                self._declared[row.text] = [other for other in self._declared[row.text] if other is not row]
             for key in row.keys:
                 kept = [other for other in self._by_key.get(key, ()) if other is not row]
                 if kept:
@@ -137,6 +141,8 @@ class Watch:
             if row.what != "segment" and row.text is not None:
                 self._fields.append(row)
                 continue
+            if row.what == "segment" and row.text is not None and row.recorded:
+                self._declared.setdefault(row.text, []).append(row)
             if row.what != "segment" or row.pairs:
                 self._carried.append(row)
             for key in row.keys:
@@ -155,9 +161,11 @@ class Watch:
         """A new run begins in the same file at that step."""
         self._restarts.append(index)
 
-    def absent(self) -> frozenset[tuple[str, str | None]]:
-        """(name, text) of the fields that are gone and have not come back."""
-        return frozenset((row.name, row.text) for row in self._fields)
+    def absent(self, name: str, text: str | None) -> bool:
+        """Whether a field of that name and text, or a piece of that text, is gone and has not come back."""
+        if text is not None and any(row.returned is None for row in self._declared.get(text, ())):
+            return True
+        return any(row.name == name and row.text == text for row in self._fields)
 
     def came(self, index: int, tape: Tape, came: Iterable[int], fields: Sequence[Field], changed: bool) -> set[int]:
         """Mark what came back at that step. Returns the indices of the steps whose rows changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -11,14 +12,24 @@ from agentmem.inspect.compare.row import Passage
 from agentmem.model import KINDS, Segment
 from agentmem.pattern import pattern
 
-Sort = Literal["stub", "blank", "replaced", "changed", "summary"]
+Sort = Literal["stub", "shorter", "blank", "replaced", "changed", "summary"]
+"""`stub`: it says itself, or the file does, that something was cut; `shorter`: a part of the old text, without a word.
+"""
 _SUMMARY = KINDS.index("summary")
 _PREFIX = 40
+_FEWEST = 8
+"""Characters: fewer are the same by chance."""
 _MARKER = pattern(
-    r"\[?\b(?:trimmed|truncated|cleared|elided|omitted|removed|shortened|pruned|persisted-output|re-?run the tool"
-    r"|content (?:cleared|removed|dropped)|old tool result|see (?:the )?file|saved to)\b",
+    r"\[?\b(?:trimmed|truncated|cleared|elided|omitted|removed|shortened|pruned|snipped|masked|persisted-output"
+    r"|re-?run the tool|content (?:cleared|removed|dropped)|old tool result|see (?:the )?(?:file|artefact|artifact)"
+    r"|(?:saved|stored|archived|moved) (?:to|in|as|at))\b"
+    r"|(?:\u2026|\.\.\.)\]?\s*\Z",
     re.IGNORECASE,
 )
+_LOOKED_AT = 400
+"""Characters at the start and at the end of what is new in a text in which it may say so."""
+_MOSTLY = 0.8
+"""A text of which so much stood in the old one is a part of it."""
 _RESULTS = frozenset({"result", "error", "image"})
 
 
@@ -30,9 +41,29 @@ class Pair(msgspec.Struct, frozen=True, eq=False):
     sort: Sort
 
 
-def is_marker(text: str | None) -> bool:
-    """Whether a text says that something longer stood in its place."""
-    return text is not None and _MARKER.search(text[:400]) is not None
+def cut_out(was: str, now: str) -> tuple[str, str]:
+    """(what of `was` does not stand in `now`, what of `now` did not stand in `was`): what lies between the beginning
+    and the end that they share."""
+    most = min(len(was), len(now))
+    start = _same(most, lambda size: was[:size] == now[:size])
+    end = _same(most - start, lambda size: was[len(was) - size :] == now[len(now) - size :])
+    while 0 < start < len(now) and now[start - 1].isalnum() and now[start].isalnum():
+        start -= 1  # no word is cut in two
+    return was[start : len(was) - end], now[start : len(now) - end]
+
+
+def _same(most: int, holds: Callable[[int], bool]) -> int:
+    """The largest size up to `most` that holds; every smaller one does."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        low, most = (middle, most) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def _says_cut(new: str) -> bool:
+    """Whether what is new in a text says that something longer stood in its place."""
+    return _MARKER.search(new[:_LOOKED_AT]) is not None or _MARKER.search(new[-_LOOKED_AT:]) is not None
 
 
 def pair(passage: Passage) -> dict[int, Pair]:
@@ -53,7 +84,7 @@ def pair(passage: Passage) -> dict[int, Pair]:
             if old is not None and old.id not in pairs and _used_again(passage, new):
                 old = None
         if old is not None and old.id not in pairs:
-            pairs[old.id] = Pair(old, new, "stub" if new.stub_of == old.id else _sort(old, new))
+            pairs[old.id] = Pair(old, new, "stub" if new.stub_of == old.id else _sort(passage, old, new))
             taken.add(new.id)
             continue
         old = by_field.get(new.field) if new.field is not None else None
@@ -92,22 +123,25 @@ def _may_pair(passage: Passage) -> bool:
     return bool(calls) and any(tape.marks(ident)[0] in calls for ident in passage.left)
 
 
-def _sort(old: Segment, new: Segment) -> Sort:
+def _sort(passage: Passage, old: Segment, new: Segment) -> Sort:
     if new.head is None or new.characters is None or old.characters is None:
         return "replaced"
     if not new.head.strip():
         return "blank"
-    if new.characters < old.characters and (new.characters * 2 <= old.characters or _stub_of(old, new)):
-        return "stub"
-    return "replaced"
+    return _cut_of(passage, old, new) or "replaced"
 
 
-def _stub_of(old: Segment, new: Segment) -> bool:
-    """Whether the new piece, shorter, begins as the old one or says that something was cut."""
+def _cut_of(passage: Passage, old: Segment, new: Segment) -> Sort | None:
+    """What the new piece is of the old one, if it is shorter and says that something was cut, or is a part of it."""
     if old.head is None or new.head is None or (new.characters or 0) >= (old.characters or 0):
-        return False
+        return None
+    was, now = passage.text(old.id) or old.head, passage.text(new.id) or new.head
+    _, fresh = cut_out(was, now)
+    if _says_cut(fresh):
+        return "stub"
     size = min(_PREFIX, len(new.head), len(old.head))
-    return (size >= 8 and new.head[:size] == old.head[:size]) or is_marker(new.head)
+    begins = size >= _FEWEST and new.head[:size] == old.head[:size]
+    return "shorter" if begins or (len(now) >= _FEWEST and len(fresh) <= (1 - _MOSTLY) * len(now)) else None
 
 
 def _in_place(passage: Passage, left: dict[int, Segment], pairs: dict[int, Pair], taken: set[int]) -> None:
@@ -129,8 +163,9 @@ def _in_place(passage: Passage, left: dict[int, Segment], pairs: dict[int, Pair]
                 fresh = tape.segment(other)
                 if fresh.kind != old.kind or fresh.kind == "summary" or fresh.field or old.field:
                     continue
-                if _stub_of(old, fresh):
-                    sort: Sort = "stub"
+                cut = _cut_of(passage, old, fresh)
+                if cut is not None:
+                    sort: Sort = cut
                 elif even and fresh.head is not None and not fresh.head.strip():
                     sort = "blank"
                 elif old.kind in ("system", "tools", "recall") or (even and old.call_id is None and len(gone) == 1):

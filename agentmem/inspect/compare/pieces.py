@@ -8,7 +8,7 @@ from typing import Literal
 from agentmem.formats.draft import Declared
 from agentmem.inspect.compare.boundary import cause_of, declared_record
 from agentmem.inspect.compare.fields import REWORDED, compare_fields
-from agentmem.inspect.compare.pair import Pair, pair
+from agentmem.inspect.compare.pair import Pair, cut_out, pair
 from agentmem.inspect.compare.row import Outcome, Passage, Row, Spared, title
 from agentmem.inspect.compare.spared import place_of, reworded_rows
 from agentmem.inspect.compare.words import clears, leaf, reworded
@@ -16,6 +16,8 @@ from agentmem.model import HEAD_CHARACTERS, KINDS, STATE_KINDS, Cause, Kind, Seg
 from agentmem.tape import content_key
 
 _PINNED = frozenset({"system", "tools", "goal", "summary", "plan", "fact", "note", "recall"})
+_LONGEST_CUT = 2_000
+"""Characters of what was cut out of a text that its row holds."""
 _ROWS = 12
 """More pieces than this that vanish from the middle without a record are one row."""
 
@@ -82,10 +84,20 @@ def _declared_name(passage: Passage, outcome: Outcome, item: Declared, covered: 
         found = next((i for i in passage.left if i not in covered and tape.field_of(i) in names), None)
     if found is not None:
         covered.add(found)
-    elif (item.name, item.text) in passage.absent:
+    elif passage.absent(item.name, item.text) and not _another_left(passage, outcome, item.text):
         outcome.spared.append(Spared(item.name, "declared again; it has been gone since an earlier step"))
         return
     outcome.rows.append(_said(passage, item, found))
+
+
+def _another_left(passage: Passage, outcome: Outcome, text: str | None) -> bool:
+    """Whether a piece of that text left which no row tells, although its content may stand elsewhere in the prompt."""
+    if text is None:
+        return False
+    keys, of = {content_key(kind, text) for kind in KINDS}, passage.tape.keys
+    gone = sum(of[ident] in keys for edit in passage.edits for ident in edit.gone)
+    came = sum(of[ident] in keys for edit in passage.edits for ident in edit.new)
+    return gone - came > sum(row.text == text for row in outcome.rows)
 
 
 def _said(passage: Passage, item: Declared, ident: int | None) -> Row:
@@ -151,6 +163,8 @@ def _paired(passage: Passage, outcome: Outcome, found: Pair) -> bool:
             _reworded(passage, outcome, old, [passage.text(new.id) or ""])
     elif found.sort == "stub":
         outcome.rows.append(_row(passage, old, "shortened", True, "a stub stands in its place", new))
+    elif found.sort == "shorter" and not (passage.given and passage.boundary is not None and passage.boundary.recorded):
+        _shorter(passage, outcome, old, new)
     elif found.sort == "blank":
         outcome.rows.append(_row(passage, old, "nulled", False, None, new))
     elif found.sort == "summary":
@@ -165,8 +179,24 @@ def _paired(passage: Passage, outcome: Outcome, found: Pair) -> bool:
     elif old.kind == "recall":
         outcome.spared.append(Spared(title(old), "another recall stands in its place", old.id))
     else:
-        outcome.rows.append(_row(passage, old, "replaced", False, None, new))
+        row = _row(passage, old, "replaced", False, None, new)
+        if old.kind in ("result", "error") and (new.characters or 0) < (old.characters or 0):
+            row.text = (passage.text(old.id) or "")[:_LONGEST_CUT] or None
+        outcome.rows.append(row)
     return True
+
+
+def _shorter(passage: Passage, outcome: Outcome, old: Segment, new: Segment) -> None:
+    """A part of a text stands in its place, and nothing says that the rest was cut: that is what was lost."""
+    gone = cut_out(passage.text(old.id) or old.head or "", passage.text(new.id) or new.head or "")[0].strip()
+    if not any(character.isalnum() for character in gone):
+        outcome.spared.append(Spared(title(old), "it stands there without its spaces and signs", old.id))
+    elif (place := place_of(gone, passage.after, passage.tape, passage.live(), passage.text)) is not None:
+        outcome.spared.append(Spared(title(old), f"what was cut out of it stands in {place[0]}", old.id))
+    else:
+        row = _row(passage, old, "shortened", False, None, new)
+        row.text = gone[:_LONGEST_CUT]
+        outcome.rows.append(row)
 
 
 def _row(

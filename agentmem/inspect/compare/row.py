@@ -95,8 +95,8 @@ class Passage(msgspec.Struct, eq=False):
     """A new run in the same file."""
     live: Callable[[], list[int]] = list
     """Ids of the step's prompt, in order."""
-    absent: frozenset[tuple[str, str | None]] = frozenset()
-    """(name, text) of fields that left earlier and have not come back."""
+    absent: Callable[[str, str | None], bool] = lambda name, text: False
+    """Whether what bears that name and text, or as a piece that text, left earlier and has not come back."""
     given: bool = False
     """The file itself tells the boundary; otherwise it was concluded."""
     goal_stands: bool = False

@@ -96,6 +96,8 @@ class HistoryStore:
         self._memory = MemoryKeeper()
         self._places: dict[str, _Place] = {}
         self._real: dict[str, str] = {}
+        self._not_kept: set[str] = set()
+        """Files in which a run began that is not in the store."""
         self.notice: str | None = None
         self._db: sqlite3.Connection | None = None
         try:
@@ -203,9 +205,10 @@ class HistoryStore:
 
     def begin(self, path: str) -> None:
         """The next version begins a generation, or joins the one that another inspector began for the same run."""
-        if self._db is None or self._read_only:
-            return
         real = self._path_of(path)
+        if self._db is None or self._read_only:
+            self._not_kept.add(real)
+            return
         place, newest = self._places.pop(real, None), self._newest(real)
         if place is not None and newest is not None and newest > place.generation:
             self._places[real] = _Place(newest, _NOT_READ, (), b"")
@@ -321,8 +324,9 @@ class HistoryStore:
         return [Generation(*row) for row in rows]
 
     def earlier(self, path: str) -> int:
-        rows = self._rows("SELECT count(*) FROM generation WHERE path=?", (self._path_of(path),))
-        return max(0, rows[0][0] - 1) if rows else 0
+        real = self._path_of(path)
+        rows = self._rows("SELECT count(*) FROM generation WHERE path=?", (real,))
+        return max(0, rows[0][0] - (real not in self._not_kept)) if rows else 0
 
     def close(self) -> None:
         if self._db is not None:

@@ -12,8 +12,8 @@ from agentmem.inspect.measure import Scale, scaled, unaccounted
 from agentmem.inspect.telling import marks
 from agentmem.inspect.telling.circles import ending, letter
 from agentmem.inspect.telling.lost_block import statement
-from agentmem.inspect.telling.pulse import READ_ANEW, begun_line, quiet_after
-from agentmem.model import FRAME, Attempt, Cycle, Drop, Field, Lane, Prompt, Run, Segment, Step, Waiting, Where
+from agentmem.inspect.telling.pulse import READ_ANEW, age, begun_line, quiet_after, standing
+from agentmem.model import FRAME, UNSIZED, Attempt, Cycle, Drop, Field, Lane, Prompt, Run, Segment, Step, Waiting, Where
 from agentmem.safe import line, name
 from agentmem.tape import PromptView
 
@@ -65,26 +65,33 @@ GOALS = {
 }  # fmt: skip
 
 
-def explain_header(run: Run, step: Step) -> tuple[str, ...]:
-    """The words of the header, one line each: the reader's place, the goal, the agent's state, the alarms."""
+def explain_header(run: Run, step: Step, size: str = "", now: float | None = None) -> tuple[str, ...]:
+    """The words of the header, one line each: the reader's place, the goal, the agent's state, the alarms. Figures are
+    those of this step and this moment: `size` are the tokens of its prompt as they are shown, `now` is in seconds since
+    the epoch."""
     last = step.n
     for lane in run.lanes:
         if lane.id == step.lane and lane.steps:
             last = lane.steps[-1].n
-    newer = f"; {_count(last - step.n, 'step')} came after this one" if last > step.n else ""
+    paused = f"PAUSED +{last - step.n}: you look at an earlier step, {_count(last - step.n, 'newer one')} came"
+    if last == step.n:
+        paused = "PAUSED: you look at an earlier step, or stand on the newest without following"
+    found = standing(run, now)
+    silent = "" if found.word != "quiet" or found.seconds is None else f" {age(found.seconds)}"
     lines = [
         "LIVE: the file changed within 2 minutes, or a call has no result yet and it changed within 10",
-        f"QUIET 34s: live, but nothing was written for so long, which is unusual for this run (over "
+        f"QUIET{silent}: live, but nothing was written for so long, which is unusual for this run (over "
         f"{quiet_after(run):.0f}s: twice the longest of its last pauses between steps); its writer may have ended",
-        f"PAUSED +9: you look at an earlier step, 9 newer ones came; End or space goes back to the newest{newer}",
+        f"{paused}; End or space goes back to the newest",
         "ENDED: the run says that it is over; STALE: it does not, and nothing has changed or can change any more",
         "UNREADABLE, GONE: the file cannot be read now, or is gone; what stands here is its last good state",
         f"goal {_goal_word(step)}: {_goal(run, step)}{_after(run, step)}",
-        _agent(run),
+        _agent(run, now),
     ]
-    size = run.window
-    lines.append("61k 31%: tokens of this step's prompt, and their share of the window"
-                 + ("; the window is unknown" if size is None else f" of {size:,} ({run.window_source})"))  # fmt: skip
+    window = run.window
+    share = "; the window is unknown" if window is None else f" of {window:,} ({run.window_source})"
+    figure = f"{size}: " if size else ""
+    lines.append(f"{figure}tokens of this step's prompt, and their share of the window{share}")
     lines.append("▲: fields, facts, plan items, goals and system prompts that left and that nobody recorded; ↻: loops")
     lines.append(f"{run.provenance.upper()}: {PROVENANCE[run.provenance]}")
     lines += [f"? in doubt: {line(begun_line(call))}" for call in run.doubts]
@@ -116,16 +123,20 @@ def _after(run: Run, step: Step) -> str:
     return f"; {after:,} after it: so many tokens stand behind it ({counter_text(run)})" if after else ""
 
 
-def _agent(run: Run) -> str:
+def _agent(run: Run, now: float | None) -> str:
     if run.status == "ended":
         how = "" if run.ended_as is None else f", in its word: {line(run.ended_as[:80])}"
         return f"ended: the run says that it is over{how}"
+    since = None if run.pending is None else run.pending[1]
+    waited = "" if since is None or now is None else f" {age(now - since)}"
     if run.pending is not None and run.pending[0] == "model":
-        return "model 14s: every call has its result, so the model is next; the time since the last of them came"
+        return f"model{waited}: every call has its result, so the model is next; the time since the last of them came"
     if run.pending is not None:
-        return f"{name(run.pending[0], 30)} 2m: this call has no result yet; the time since it was made"
+        return f"{name(run.pending[0], 30)}{waited}: this call has no result yet; the time since it was made"
     if run.status == "stale":
-        return "stale 3m: no call waits for a result, and the file has not changed for so long"
+        seconds = standing(run, now).seconds
+        silent = "" if seconds is None else f" {age(seconds)}"
+        return f"stale{silent}: no call waits for a result, and the file has not changed for so long"
     if run.status == "live":
         return "your turn: the list ends in an answer without a call, so the agent waits for a person"
     return "the agent's state is unknown: the file does not tell when it changed"
@@ -143,7 +154,7 @@ def explain_prompt(run: Run, step: Step) -> tuple[str, ...]:
     counted = step.tokens
     if step.unsure is not None:
         lines.append(f"not sure: {marks.UNSURE[step.unsure]}")
-    if step.unsure == "unseen":
+    if step.unsure in UNSIZED:
         lines.append("counted: unknown, only a part of it was seen")
     elif counted.prompt is None:
         lines.append("counted: unknown, nothing of it is in the file")

@@ -48,6 +48,11 @@ def cause_word(drop: Drop) -> str:
     return drop.cause if drop.recorded or drop.cause == "silent" else f"{drop.cause}?"
 
 
+def went(drop: Drop) -> str:
+    """What became of it, in words: of a text of which a part still stands it was cut short."""
+    return "was cut short" if drop.cause == "shortened" else "left"
+
+
 def still_held(drop: Drop, step: Step) -> bool:
     """Whether what left the prompt stands in the state of that step all the same."""
     if drop.what == "segment" or drop.text is None:

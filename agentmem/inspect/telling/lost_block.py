@@ -39,13 +39,23 @@ def lost_block(run: Run, last: bool = True, lane: str | None = None) -> str:
 
 
 def unrecorded(run: Run, lane: str | None = None) -> Iterable[Drop]:
-    """Alarming drops in order of the lanes and steps."""
+    """Alarming drops and texts that were cut or written over without a word, in order of the lanes and steps."""
     for one in run.lanes:
         if lane is None or one.id == lane:
             for step in one.steps:
                 for drop in step.drops:
-                    if drop.alarming:
+                    if is_unrecorded(drop):
                         yield drop
+
+
+def is_unrecorded(drop: Drop) -> bool:
+    """Whether the block tells it: what alarms, and what a text lost without a word."""
+    return drop.alarming or (cut_in_place(drop) and not drop.recorded)
+
+
+def cut_in_place(drop: Drop) -> bool:
+    """Whether the drop is what a text lost that stands there shorter, or what another took the place of."""
+    return drop.what == "segment" and drop.text is not None and drop.cause in ("shortened", "replaced")
 
 
 def boundary_block(survival: Survival) -> str:
@@ -77,6 +87,8 @@ def _short(kind: str, text: str) -> str:
 def _drop_line(drop: Drop, run: Run) -> str:
     whole = f" = {run.goal}" if drop.kind == "goal" and drop.what == "segment" and run.goal else ""
     since = f"gone since step {drop.step}"
+    if cut_in_place(drop):
+        return f"- {statement(drop)} ({'cut out' if drop.cause == 'shortened' else 'written over'} at step {drop.step})"
     if held_now(drop, run):
         since = f"out of the prompt since step {drop.step}, the state still holds it"
     return f"- {statement(drop)}{whole} ({since})"
@@ -91,7 +103,7 @@ def held_now(drop: Drop, run: Run) -> bool:
 def statement(drop: Drop) -> str:
     """What was lost, as `fact order_id = A-1041`, or the name where the text is not at hand."""
     if drop.what == "segment":
-        return drop.name
+        return f"{drop.name}: {_short('prose', drop.text)}" if cut_in_place(drop) and drop.text else drop.name
     name = drop.name.removeprefix("facts.")
     prefix = "" if drop.kind in ("goal", "plan", "other") or name == drop.kind else f"{drop.kind} "
     if drop.text is not None:

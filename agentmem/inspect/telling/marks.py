@@ -31,13 +31,20 @@ GOALS: Mapping[str, tuple[str, str]] = {
 """Where the goal stands in a prompt (`Step.goal`) -> mark, word."""
 UNSURE: Mapping[str, str] = {
     "unseen": "older messages stood in it that were gone before this file was looked at: its size is unknown",
+    "between": "messages stood in it that were cut between two versions that were seen: its size is unknown",
     "cut": "not known whether what left with this step left before its call or right after it",
+    "folded": "its answer was cut before the version was saved: what it answered, and what came in for it, is unknown",
 }  # fmt: skip
 """What of a prompt is not known (`Step.unsure`), in words."""
+ANSWER_UNKNOWN = "unknown: cut before it was saved"
+"""In the place of an answer that no version holds (`folded`)."""
 HELD = "held, not in the prompt"
 HELD_UNSEEN = "held; the prompt is not known whole"
 """Of a field of the state that does not stand in the prompt, and where a part of that is not in the file."""
-GONE: Mapping[str, str] = {"unseen": "older messages, never seen", "cut": "before the call or after it: unknown"}
+GONE: Mapping[str, str] = {
+    "unseen": "older messages, never seen", "between": "messages cut between two versions, never seen",
+    "cut": "before the call or after it: unknown", "folded": "what came in for this call, and its answer: never seen",
+}  # fmt: skip
 """The same for a row of the prompt that stands for what is gone."""
 CHANGES = frozenset({"shortened", "replaced", "rewritten"})
 """Causes that leave something else in the place of what went."""
@@ -89,6 +96,13 @@ def mark_of(step: Step) -> int:
         if attempt.outcome in FAILED:
             return mask | ERROR
     return mask
+
+
+def goal_left(steps: Sequence[Step], n: int) -> int:
+    """n of the step at which the goal left, where step `n` is the first that is known to lack it: the one before, if it
+    was cut before its call or right behind it; the loss is told there."""
+    before = steps[n - 2] if 2 <= n <= len(steps) else None
+    return n - 1 if before is not None and before.goal == "unknown" and before.unsure == "cut" else n
 
 
 class Numbers:

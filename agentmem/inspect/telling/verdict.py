@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from agentmem.inspect.telling.circles import ending, turning
-from agentmem.inspect.telling.left import cannot_tell, steps_of
+from agentmem.inspect.telling.left import cannot_tell, steps_of, went
+from agentmem.inspect.telling.marks import CHANGES, goal_left
 
 if TYPE_CHECKING:
     from agentmem.model import Cycle, Drop, Lane, Run
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 Level = Literal["alarm", "warning", "calm", "unknown"]
 NOTHING_LEFT = "nothing left unrecorded"
 PAST_UNKNOWN = "cannot tell what was left out before this file was written"
-_CUT = ("compaction", "condensation", "trim", "prune", "rewrite", "unexplained")
+_CUT = ("compaction", "condensation", "trim", "prune", "rewind", "rewrite", "unexplained")
+_TAKEN_BACK = 0.1
+"""A rewind that takes back less of the prompt is no fall of it: a failed call that is tried again."""
 
 
 BURIED_TOKENS = 200
@@ -90,7 +93,7 @@ def _worst(run: Run) -> Verdict:
     if gone:
         drop = gone[-1]
         more = f" (+{len(gone) - 1})" if len(gone) > 1 else ""
-        text = f"{short_name(drop)} left at {drop.step}, nobody recorded it{more}; not missed yet"
+        text = f"{short_name(drop)} {went(drop)} at {drop.step}, nobody recorded it{more}; not missed yet"
         return Verdict("alarm", "▲", text, drop.lane, drop.n, drop)
     unbroken = [cycle for cycle in run.cycles if cycle.ended_at is None]
     if unbroken:
@@ -104,7 +107,7 @@ def _worst(run: Run) -> Verdict:
         return goal
     if alarms:
         drop = alarms[-1]
-        return Verdict("warning", "▲", f"{short_name(drop)} left at {drop.step}, nobody recorded it; "
+        return Verdict("warning", "▲", f"{short_name(drop)} {went(drop)} at {drop.step}, nobody recorded it; "
                        f"it came back at {drop.returned_at}", drop.lane, drop.n, drop)  # fmt: skip
     if run.cycles:
         return _cycle(run, run.cycles[-1], "warning")
@@ -113,7 +116,7 @@ def _worst(run: Run) -> Verdict:
 
 def _missed(drop: Drop, glyph: str, level: Level, record: str) -> Verdict:
     miss = drop.missed_by[0]
-    text = f"{short_name(drop)} left at {drop.step}, {record} → {miss.tool} failed at {miss.step}"
+    text = f"{short_name(drop)} {went(drop)} at {drop.step}, {record} → {miss.tool} failed at {miss.step}"
     if drop.returned_at is not None:
         text += f"; back at {drop.returned_at}"
     if drop.still is not None:
@@ -142,6 +145,7 @@ def _goal(lane: Lane) -> Verdict | None:
             if before.goal != "missing":
                 break
             first = before
+        first = lane.steps[goal_left(lane.steps, first.n) - 1]
         return Verdict("alarm", "✗", f"the goal is not in the prompt since {first.number}", lane.id, first.n)
     if step.goal == "buried" and (step.tokens_after_goal is None or step.tokens_after_goal >= BURIED_TOKENS):
         after = "" if step.tokens_after_goal is None else f", {_tokens(step.tokens_after_goal)} after it"
@@ -157,6 +161,8 @@ def _fall(run: Run) -> Verdict | None:
         for step in reversed(lane.steps):
             edge = step.boundary
             if edge is not None and edge.kind in _CUT and not edge.recorded and edge.before and edge.after is not None:
+                if edge.kind == "rewind" and edge.after > edge.before * (1 - _TAKEN_BACK):
+                    continue
                 sizes = f"from {_thousands(edge.before)} to {_tokens(edge.after)}"
                 text = f"the prompt fell {sizes} at {step.number}, nobody recorded why"
                 return Verdict("warning", "▼", text, lane.id, step.n)
@@ -205,7 +211,12 @@ def _left(run: Run) -> str:
     ]  # fmt: skip
     if not drops:
         return ""
-    gone = "were trimmed" if all(drop.cause == "trimmed" for drop in drops) else "left"
+    causes = {drop.cause for drop in drops}
+    gone = "left"
+    if causes == {"trimmed"}:
+        gone = "were trimmed"
+    elif causes <= CHANGES:
+        gone = "were cut short" if causes == {"shortened"} else "were changed"
     number = sum(drop.count for drop in drops)
     if number == 1:
         gone = gone.replace("were", "was")

@@ -32,7 +32,8 @@ def test_damage_anywhere_raises_nothing(path: Path, tmp_path: Path) -> None:
                 continue
             if name in HARMLESS:
                 assert count(found.run) == count(whole.run), name
-                assert [_NUMBER.sub("", one) for one in told(found.run)] == [
+                beside = f"{place.name}: damaged"  # a checkpoint of ours, which `load` refuses too
+                assert [_NUMBER.sub("", one) for one in told(found.run) if not one.startswith(beside)] == [
                     _NUMBER.sub("", one) for one in told(whole.run)
                 ], name
                 assert losses(found.run) == losses(whole.run), name

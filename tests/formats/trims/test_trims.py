@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentmem.formats.draft import LaneDraft
 from agentmem.formats.messages import split
+from agentmem.model import UNSIZED
 from tests.cases.written import versions
 from tests.formats.helpers import again, call, opened, result, user
 from tests.formats.trims.loops import Cut, Message, Round, Saved, last, run, summarised
@@ -56,7 +57,7 @@ def test_whatever_the_loop_what_is_shown_as_known_is_what_the_call_saw(
         step = by_number.get(number)
         if step is not None and step.unsure is None:
             assert shown(lane, step.n) == texts(save.sent)
-    assert all(step.size.prompt is None for step in lane.steps if step.unsure == "unseen")
+    assert all(step.size.prompt is None for step in lane.steps if step.unsure in UNSIZED)
 
 
 @settings(max_examples=200, deadline=None)
@@ -156,9 +157,9 @@ def test_what_was_told_and_then_is_denied_is_not_known(tmp_path: Path) -> None:
 def test_a_list_that_begins_with_its_answer_was_cut_behind_it(tmp_path: Path) -> None:
     saves = list(run([Round(), Round(), Round(calls=3), Round(), Round()], last(4), at="save"))
     lane = followed(saves, tmp_path)
-    assert [step.unsure for step in lane.steps] == [None, None, "unseen", None, None], "what came in at 3 may be gone"
+    assert [step.unsure for step in lane.steps] == [None, None, "between", None, None], "what came in at 3 may be gone"
     for step, save in zip(lane.steps, saves, strict=True):
-        assert step.unsure == "unseen" or shown(lane, step.n) == texts(save.sent)
+        assert step.unsure == "between" or shown(lane, step.n) == texts(save.sent)
 
 
 @pytest.mark.parametrize("keep", [1, 2, 6, 7])
@@ -178,7 +179,7 @@ def test_steps_of_versions_that_were_missed_are_unknown(tmp_path: Path) -> None:
     saves = list(run([Round()] * 12, last(6), at="save"))
     steps = versions(tmp_path / "run.json", saves[1].version, saves[8].version, saves[9].version).run.main.steps
     assert [(step.number, step.unsure) for step in steps] == [
-        (1, None), (2, None), (7, "unseen"), (8, "unseen"), (9, "cut"), (10, "cut"), (11, None)
+        (1, None), (2, None), (7, "between"), (8, "between"), (9, "cut"), (10, "cut"), (11, None)
     ]  # fmt: skip
     assert steps[2].tokens.prompt is None
 

@@ -61,3 +61,21 @@ def test_layouts_of_large_texts_leave_when_there_are_too_many() -> None:
 def test_the_arithmetic_holds_for_every_character_that_is_taken_to_be_one_cell() -> None:
     taken = [chr(code) for code in range(0x20, 0x2600) if not module._ODD.search(chr(code))]
     assert [c for c in taken if block(c) == c and cell_len(c) != 1] == []
+
+
+@given(st.text(st.sampled_from("abc  \n漢é-"), max_size=300), st.integers(2, 40))
+def test_rows_end_between_words_and_a_word_is_cut_only_where_it_is_longer_than_a_row(text: str, width: int) -> None:
+    for line in text.split("\n"):
+        found = rows(Layout(line, width, words=True))
+        assert all(cell_len(row) <= width for row in found)
+        assert "".join(found).replace(" ", "") == line.replace(" ", "")
+        whole = {word for word in line.split() if cell_len(word) <= width}
+        shown = " ".join(found).split()
+        assert whole <= set(shown)
+        assert all(row.strip() for row in found) or not line.strip() or line.startswith(" ") or line.endswith(" ")
+
+
+def test_a_text_too_long_to_look_for_its_words_is_still_shown_whole() -> None:
+    text = "word " * 400_000
+    layout = Layout(text, 60, words=True)
+    assert layout.rows == -(-len(text) // 60) and layout.row(0) == text[:60]

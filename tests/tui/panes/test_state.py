@@ -83,6 +83,8 @@ def test_what_is_held_but_not_in_the_prompt_says_so() -> None:
     assert "not in the prompt" in shown(run_of(fields, fields), 2)
     assert "─ port" in shown(run_of(fields, fields), 2)
     assert "not in the prompt" not in shown(run_of(fields, fields, synthetic=True), 2)
+    unseen = shown(replace(run_of(fields, fields), unknown=("system prompt",)), 2)
+    assert "not in the prompt" not in unseen and "place unknown" in unseen
 
 
 def test_a_fact_without_a_verifier_says_so() -> None:

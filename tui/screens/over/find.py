@@ -98,8 +98,11 @@ class Find(Ask):
         """Fields that one asks for: the lost ones first, the newest of them foremost, then those of this step."""
         reader = self._run_screen.reader
         lost = [drop.name for drop in reversed(reader.here.alarms) if drop.what == "field"]
-        names = [*lost, *(field.name for field in reader.step.fields if not field.name.endswith("]"))]
-        return tuple(dict.fromkeys(text(name.removeprefix("facts.")) for name in names))[:12]
+        names = dict.fromkeys([*lost, *(field.name for field in reader.step.fields if not field.name.endswith("]"))])
+        short = [name.partition(".")[2] or name for name in names]
+        told = (one if short.count(one) == 1 else name.removeprefix("facts.")
+                for name, one in zip(names, short, strict=True))  # fmt: skip
+        return tuple(dict.fromkeys(text(name) for name in told))[:12]
 
     def on_input_changed(self, event: Input.Changed) -> None:
         typed = event.value

@@ -13,10 +13,17 @@ from .picker import STATUS
 from .sheet import Sheet
 
 LEVELS = {
-    "━": "in the prompt", "◆": "changed", "╌": "shortened", "─": "held in the state but not in the prompt", "·": "gone",
-    "▲": "gone, nobody recorded it", "✗": "needed while not in the prompt",
+    "━": "in the prompt", "◆": "changed", "╌": "shortened", "─": "held in the state, not found in the prompt",
+    "·": "gone", "▲": "gone, nobody recorded it", "✗": "needed while not in the prompt",
 }  # fmt: skip
 
+TABS = {
+    "▲1 of 3": "at lost: silent losses of this lane, of those of all lanes",
+    "−4 ·29": "at lost: other steps, not pieces, that lost something: on record, and what nobody recorded",
+    "↻2": "at loops: cycles of this lane",
+}  # fmt: skip
+"""Counts at the tabs -> what they count."""
+CUT_MARK = "…"
 
 NAME = 13
 """Cells of a key or a mark, those before it too."""
@@ -33,6 +40,10 @@ def help_lines(width: int) -> list[Line]:
     lines += _title("Marks")
     for bit, (glyph, role) in GLYPHS.items():
         lines += _told(Span(fit(f"  {glyph}", NAME), role, True), WORDS[bit], width)
+    lines += _told(Span(fit(f"  {CUT_MARK}", NAME), "label", True), "the text goes on: it is cut here", width)
+    lines += _title("Tabs")
+    for shown, words in TABS.items():
+        lines += _told(Span(fit(f"  {shown}", NAME), "label", True), words, width)
     lines += _title("Runs")
     for glyph, role, words in STATUS.values():
         lines += _told(Span(fit(f"  {glyph}", NAME), role), words, width)

@@ -22,8 +22,8 @@ from .held import COUNTERS, GOAL
 
 LEGEND: tuple[tuple[str, str, str], ...] = (
     ("━", "in the prompt", "state"), ("◆", "changed", "state"), ("╌", "shortened", "text-warning"),
-    ("─", "held, not in the prompt", "label"), ("·", "gone", "label"), ("▲", "gone, nobody recorded it", "text-error"),
-    ("✗", "needed while not in the prompt", "text-error"),
+    ("─", "held, not found in the prompt", "label"), ("·", "gone", "label"),
+    ("▲", "gone, nobody recorded it", "text-error"), ("✗", "needed while not in the prompt", "text-error"),
 )  # fmt: skip
 MANY = 2_000
 """Steps from which a walk through all of them would be felt at a key."""

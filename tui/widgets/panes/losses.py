@@ -13,7 +13,8 @@ import msgspec
 from agentmem.inspect.telling.fold import Fold, parted
 from agentmem.inspect.telling.left import cannot_tell, nothing_lost, still_held
 from agentmem.inspect.telling.marks import cut
-from agentmem.model import Boundary, Drop, Run, Step, Survival
+from agentmem.model import KINDS, Boundary, Drop, Run, Step, Survival
+from agentmem.tape import PromptView
 
 from ...index import LaneIndex
 from .columns import count
@@ -125,3 +126,27 @@ def nothing_known(run: Run, index: LaneIndex) -> str:
     said = nothing_lost(run, (index.lane,))
     more = [why for why in cannot_tell(run) if said.startswith("No drops")]
     return " ".join([said, *(f"{why[0].upper()}{why[1:]}." for why in more)])
+
+def same(one: Loss, other: Loss) -> bool:
+    """Whether both rows are of the same loss, before and after the run grew."""
+    if one is other:
+        return True
+    if (one.sort, one.lane, one.n, one.step) != (other.sort, other.lane, other.n, other.step):
+        return one.fold is not None and other.fold is not None and one.fold.ident == other.fold.ident
+    if one.drop is None or other.drop is None:
+        return True
+    return (one.drop.name, one.drop.segment) == (other.drop.name, other.drop.segment)
+
+
+def made_by(run: Run, loss: Loss) -> tuple[str, int] | None:
+    """(lane, piece) of what a boundary put in the place of what it took: its record is that of the boundary. Where it
+    put nothing there, of the newest piece that came with it; None: nothing came."""
+    steps = run.lane(loss.lane).steps
+    prompt = steps[loss.n - 1].prompt if 1 <= loss.n <= len(steps) else None
+    stub = next((drop.stub for drop in loss.pieces if drop.stub is not None), None)
+    if stub is None and isinstance(prompt, PromptView):
+        came = [ident for ident in prompt.tape.came(loss.n) if prompt.tape.segment(ident).where is not None]
+        summaries = [ident for ident in came if KINDS[prompt.tape.kinds[ident]] == "summary"]
+        stub = next(iter(summaries), came[-1] if came else None)
+    return None if stub is None else (loss.lane, stub)
+

@@ -18,7 +18,7 @@ from ...index import GLYPHS, LaneIndex
 from ..line import Line, Span
 from ..rows import Pane
 from .columns import blank, said
-from .losses import Loss, Made, losses, nothing_known, unfolded
+from .losses import Loss, Made, losses, made_by, nothing_known, same, unfolded
 from .lost_rows import LISTED, BoundaryTarget, FoldTarget, head_line, height, loss_lines
 
 
@@ -44,13 +44,16 @@ class LostPane(Pane):
         """What is said where nothing is known to be lost: all steps are looked through for it once a run."""
         self._to_cursor = False
         """The reader went to another step: what it lost comes into view when the pane is looked at."""
+        self._chosen = False
+        """The reader put the cursor on its row, here or by going to its step: it stays with it. Else it goes to the
+        first row when others come."""
 
     def show(self, run: Run, cursor: Cursor, context: Context) -> None:
         other = self._bound is None or self._bound[0].id != run.id or self._bound[1][0] != cursor[0]
         moved = self._bound is not None and self._bound[1] != cursor
         self._bound = (run, cursor, context)
         if other:
-            self._kept = {}
+            self._kept, self._chosen = {}, False
         self.changed("start" if other else "keep")
         self._to_cursor = self._to_cursor or moved
 
@@ -59,7 +62,8 @@ class LostPane(Pane):
         if self._bound is None:
             return
         run, cursor, context = self._bound
-        if self._of != (run, cursor[0]):
+        grew = self._of != (run, cursor[0])
+        if grew:
             self._of = (run, cursor[0])
             index = context.index.lanes.get(cursor[0])
             self._folded = () if index is None else losses(run, index, self._kept)
@@ -68,6 +72,7 @@ class LostPane(Pane):
         if self._made_for == (width, terminal):
             return
         self._made_for = (width, terminal)
+        under = self._under()
         self._losses = unfolded(self._folded, context.opened)
         self._drawn = {}
         self._starts, at = [], 0
@@ -79,6 +84,26 @@ class LostPane(Pane):
             at += height(loss, terminal, width, self._is_open(loss))
             before = loss
         self._count = at
+        if under is not None and self._losses:
+            self._put_back(*under, stays=self._chosen or not grew)
+
+    def _under(self) -> tuple[Loss, int] | None:
+        """The row under the cursor as the rows stand, and how far below the first visible line it begins."""
+        if self.selected is None or not self._losses:
+            return None
+        place = bisect_right(self._starts, self.selected) - 1
+        return self._losses[place], self._starts[place] - self.top
+
+    def _put_back(self, loss: Loss, below: int, stays: bool) -> None:
+        """The rows are others, or of another height: the cursor stays with its row, at its place in the pane; else it
+        goes to the first."""
+        place = next((at for at, one in enumerate(self._losses) if same(one, loss)), 0) if stays else 0
+        self.selected, self._reveal = self._starts[place], True
+        self.top = max(0, self.selected - below) if stays else 0
+
+    def select(self, index: int) -> None:
+        self._chosen = True
+        super().select(index)
 
     def _is_open(self, loss: Loss) -> bool:
         if loss.sort == "fold" and loss.fold is not None and self._bound is not None:
@@ -100,6 +125,7 @@ class LostPane(Pane):
             chosen = next((place for place in here if self._losses[place].sort == "boundary"), here[0])
             end = self._starts[chosen + 1] if chosen + 1 < len(self._starts) else self._count
             self.selected, self._anchor = self._starts[chosen], None
+            self._chosen = self._bound is not None and n < len(self._bound[0].lane(self._bound[1][0]).steps)
             self.reveal(end - 1)
             self.reveal(self.selected)
 
@@ -216,7 +242,9 @@ class LostPane(Pane):
 
     def under_cursor(self) -> tuple[str, int] | None:
         loss = self._selected_loss()
-        drop = None if loss is None else loss.drop or (loss.pieces[0] if loss.pieces else None)
+        if loss is not None and loss.sort == "boundary" and self._bound is not None:
+            return made_by(self._bound[0], loss)
+        drop = None if loss is None else loss.drop
         if loss is not None and loss.sort == "fold" and loss.fold is not None:
             drop = loss.fold.last
         return None if drop is None or drop.segment is None else (drop.lane, drop.segment)

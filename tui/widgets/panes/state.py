@@ -189,7 +189,7 @@ def _note(item: Item, run: Run | None) -> tuple[str, str]:
     if item.backwards:
         return item.backwards, "text-error"
     if run is not None and item.held.segment is None and not run.synthetic:
-        return "not in the prompt", "text-warning"
+        return ("place unknown", "label") if run.hidden else ("not in the prompt", "text-warning")
     if item.held.verified_by is not None:
         at = "" if item.held.verified_at is None else f" @{item.held.verified_at}"
         return f"✓ {item.held.verified_by}{at}", "text-state"

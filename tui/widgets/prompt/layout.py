@@ -2,7 +2,8 @@
 
 A `Layout` knows for a text and a width how many rows there are and gives any one of them. Lines without wide or
 zero-width characters are wrapped by arithmetic, so that a line of 1 MB costs as much as a short one; others are wrapped
-by cells, and where a text has very many of them at half the width, so that no text can hold up a frame.
+by cells, and where a text has very many of them at half the width, so that no text can hold up a frame. With `words`
+rows end between words, as long as the text has not very many characters in lines that are wrapped.
 """
 
 from __future__ import annotations
@@ -23,28 +24,36 @@ _ODD = pattern(
 """Characters that need not be one cell wide."""
 _CELLWISE_LIMIT = 60_000
 """Code points in odd lines up to which they are wrapped by cells, one by one."""
+_WORDWISE_LIMIT = 1_000_000
+"""Likewise in long lines of one-cell characters up to which rows end between words."""
 
 
 class Layout:
     """The rows of one text at one width."""
 
-    __slots__ = ("_first", "_lines", "_starts", "rows", "width")
+    __slots__ = ("_first", "_lines", "_starts", "_words", "rows", "width")
 
-    def __init__(self, text: str, width: int) -> None:
-        self.width = max(2, width)
+    def __init__(self, text: str, width: int, words: bool = False) -> None:
+        """`words`: rows end between words where they can; else at the edge."""
+        self.width, self._words = max(2, width), words
         self._lines = _printable(text).split("\n")
         first = array("L")
         starts: dict[int, array[int] | int] = {}
-        rows, budget = 0, _CELLWISE_LIMIT
+        rows, budget, wordwise = 0, _CELLWISE_LIMIT, _WORDWISE_LIMIT if words else 0
         plain = text.isascii()
         for place, line in enumerate(self._lines):
             first.append(rows)
             length = len(line)
             if length <= self.width // 2 or plain or not _ODD.search(line):
-                rows += -(-length // self.width) or 1
+                if self.width < length <= wordwise:
+                    wordwise -= length
+                    cuts = starts[place] = _between_words(line, self.width)
+                    rows += len(cuts)
+                else:
+                    rows += -(-length // self.width) or 1
             elif budget >= length:
                 budget -= length
-                cuts = _cuts(line, self.width)
+                cuts = _cuts(line, self.width, words)
                 starts[place] = cuts
                 rows += len(cuts)
             else:
@@ -70,7 +79,9 @@ class Layout:
         if isinstance(cuts, int):
             piece = line[part * cuts : (part + 1) * cuts]
             return set_cell_size(piece, self.width).rstrip()
-        return line[cuts[part] : cuts[part + 1] if part + 1 < len(cuts) else len(line)]
+        row = line[cuts[part] : cuts[part + 1] if part + 1 < len(cuts) else len(line)]
+        # The spaces at which a row ends may stand behind its last cell.
+        return row.rstrip(" ") if self._words else row
 
 
 def _printable(text: str) -> str:
@@ -82,18 +93,43 @@ def _printable(text: str) -> str:
     return block(text)
 
 
-def _cuts(line: str, width: int) -> array[int]:
+def _between_words(line: str, width: int) -> array[int]:
+    """Where the rows of a line of one-cell characters begin: behind a space, or at the edge within a longer word."""
+    cuts = array("L", [0])
+    at, length = 0, len(line)
+    while length - at > width:
+        space = line.rfind(" ", at, at + width + 1)
+        # The spaces that a line begins with are no end of a word.
+        at = space + 1 if space > at and not line[at:space].isspace() else at + width
+        if at < length:
+            cuts.append(at)
+    return cuts
+
+
+def _cuts(line: str, width: int, words: bool) -> array[int]:
     """Where the rows of an odd line begin, in code points."""
     cuts = array("L", [0])
     cells = 0
+    space = since = 0
+    """Behind the last space of the row, where a word stands before it; the cells of what stands behind that."""
+    worded = False
     for place, character in enumerate(line):
         size = 1 if character < "\u0300" else get_character_cell_size(character)
         if character == "\ufe0f":
             size = 1  # may widen the character before it: keep the room
+        if words and character == " " and worded and cells + size > width:
+            space, since, cells = place + 1, 0, cells + size
+            continue
         if cells + size > width:
-            cuts.append(place)
-            cells = 0
+            behind = words and space > cuts[-1]
+            cuts.append(space if behind else place)
+            cells = since if behind else 0
+            worded = behind and since > 0
         cells += size
+        if character != " ":
+            worded, since = True, since + size
+        elif worded:
+            space, since = place + 1, 0
     return cuts
 
 
@@ -110,7 +146,7 @@ class Layouts:
         if found is not None:
             self._kept.move_to_end(place)
             return found[0]
-        layout = Layout(text, width)
+        layout = Layout(text, width, words=True)
         self._kept[place] = (layout, len(text))
         while len(self._kept) > 1 and (
             len(self._kept) > self._limit or sum(size for _, size in self._kept.values()) > self._characters

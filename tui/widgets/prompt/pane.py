@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec.structs import replace
+from rich.cells import cell_len
+
 from agentmem.inspect.telling.explain import explain_drop, explain_piece, explain_prompt
 from agentmem.model import Cursor, Run
 
@@ -15,6 +18,8 @@ from .draw import FoldTarget, PieceTarget, goal_lines, rule, then_line
 from .plan import Entry, Row
 from .sheet import Opening, Sheet
 
+_TAB = " 2 prompt   "
+"""What stands on the title row before the heading."""
 FOOT_FROM = 8
 """Rows of the pane below which the goal has no foot of its own."""
 
@@ -87,7 +92,7 @@ class PromptPane(Pane):
     def head(self, width: int) -> tuple[Line, ...]:
         if self.sheet is None or self.sheet.context.width >= 100:
             return ()
-        left, right = self.sheet.heading()
+        left, right = self.heading(width + len(_TAB) - 2)
         return (spread((Span(" "), *left), (*right, Span(" ")), width),)
 
     def foot(self, width: int) -> tuple[Line, ...]:
@@ -101,7 +106,10 @@ class PromptPane(Pane):
         )  # fmt: skip
 
     def heading(self, width: int) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-        return ((), ()) if self.sheet is None else self.sheet.heading()
+        if self.sheet is None:
+            return (), ()
+        left, right = self.sheet.heading()
+        return (left, right) if self.sheet.view is None else (left, _cut(left, right, width - len(_TAB)))
 
     # -- keys -------------------------------------------------------------------------------------------------------
 
@@ -205,3 +213,14 @@ class PromptPane(Pane):
         if segment is None:
             return super().copy_block()
         return self.sheet.context.text_of(segment.id) or segment.head
+
+
+def _cut(left: tuple[Span, ...], right: tuple[Span, ...], room: int) -> tuple[Span, ...]:
+    """The counts of a comparison that fit in `room` cells beside what is compared, which is never what goes."""
+    room -= sum(cell_len(span.text) for span in left) + 2
+    if right:
+        shorter = replace(right[-1], text=right[-1].text.removesuffix(" tokens"))
+        right = right if sum(cell_len(span.text) for span in right) <= room else (*right[:-1], shorter)
+    while right and sum(cell_len(span.text) for span in right) > room:
+        right = right[:-1]
+    return right

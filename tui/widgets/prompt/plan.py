@@ -17,6 +17,7 @@ from agentmem.inspect.telling.marks import ERROR, GLYPHS, GONE, SILENT
 from agentmem.model import Drop, Segment, Step
 
 from ..panes.columns import count
+from .plan_said import done_said
 from .seen import Ghost, Seen, unknown_parts
 from .stretches import Total
 
@@ -76,7 +77,7 @@ def whole(step: Step, seen: Seen, silent: Sequence[Ghost], unknown: Sequence[str
     if unfolded:
         return _rows(saw, seen) + after
     if seen.holds("plan"):
-        saw = _with_plan(saw, step, seen)
+        saw = _with_plan(saw, seen)
     return fold(saw, seen, steps, room - len(after), opened) + after
 
 
@@ -87,8 +88,9 @@ def _rows(saw: Sequence[Part], seen: Seen) -> list[Row]:
     return rows
 
 
-def _with_plan(saw: Sequence[Part], step: Step, seen: Seen) -> list[Part]:
-    """`saw` with the items of a plan that stand together as one: how many are done, and which is next."""
+def _with_plan(saw: Sequence[Part], seen: Seen) -> list[Part]:
+    """`saw` with the items of a plan that stand together as one: how many are done, and which is next, as the prompt
+    itself says."""
     out: list[Part] = []
     for part in saw:
         if isinstance(part, Entry):
@@ -100,7 +102,7 @@ def _with_plan(saw: Sequence[Part], step: Step, seen: Seen) -> list[Part]:
                 continue
             if place != end or place < 0:
                 if end - start > 1:
-                    out += [range(at, start), _plan_entry(range(start, end), step, seen)]
+                    out += [range(at, start), _plan_entry(range(start, end), seen)]
                     at = end
                 start = place
             end = place + 1
@@ -108,13 +110,11 @@ def _with_plan(saw: Sequence[Part], step: Step, seen: Seen) -> list[Part]:
     return out
 
 
-def _plan_entry(places: range, step: Step, seen: Seen) -> Entry:
+def _plan_entry(places: range, seen: Seen) -> Entry:
     ids = seen.ids[places.start : places.stop]
-    names = {seen.field(ident) for ident in ids}
-    items = [field for field in step.fields if field.name in names]
-    done = [field for field in items if field.done]
-    following = next((field.value for field in items if field.done is False), None)
-    text = f"done {len(done)} of {len(items)}" if any(f.done is not None for f in items) else f"{len(ids)} items"
+    said = done_said(seen, ids)
+    text = f"{len(ids)} items" if said is None else f"done {sum(said)} of {len(ids)}"
+    following = None if said is None or all(said) else seen.segment(ids[said.index(False)]).head
     if following is not None:
         text += f", next: {following}"
     tokens = seen.sum(places.start, places.stop)

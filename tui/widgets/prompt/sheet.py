@@ -9,7 +9,8 @@ from bisect import bisect_right
 
 import msgspec
 
-from agentmem.model import Run, Segment, Step
+from agentmem.inspect.telling.marks import goal_left
+from agentmem.model import UNSIZED, Run, Segment, Step
 
 from ...context import Context
 from ..header import approx
@@ -222,7 +223,7 @@ class Sheet:
         sign = approx(self.run)
         rough = sign if self.index is None else self.index.sign(step.n, self.run.counter)
         # The words around the fields of a state are segments too, as in the commands, though they have no row.
-        size = "? segments" if step.unsure == "unseen" else count(len(step.prompt), "segment")
+        size = "? segments" if step.unsure in UNSIZED else count(len(step.prompt), "segment")
         if counted is not None and total != counted:
             # Each segment shows what was counted; together they are not the total that the header shows.
             beside = 100 <= self.context.width < 140
@@ -248,6 +249,6 @@ class Sheet:
         steps, first = self.index.steps, self.step
         for n in range(self.step.n - 1, max(0, self.step.n - LOOK_BACK), -1):
             if steps[n - 1].goal != "missing":
-                return first.number
+                return steps[goal_left(steps, first.n) - 1].number
             first = steps[n - 1]
         return first.number if self.step.n <= LOOK_BACK else None

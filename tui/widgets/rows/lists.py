@@ -48,6 +48,8 @@ class Rows(Painting, can_focus=True):
         self._reveal = False
         self._in_view = False
         """The row of the cursor was in view when the rows were drawn last: a pane of another size shows it too."""
+        self._rowless: tuple[int, int] | None = None
+        """(width, lines) at which no row could take the cursor: looked for again when there are others."""
         self._unfolded: tuple[int, int, int] | None = None
         """Of the row that was opened last: its line, the first line of what it holds, and the line behind that."""
         self._show_unfolded = False
@@ -125,6 +127,11 @@ class Rows(Painting, can_focus=True):
             self.top = 0
         if self._anchor is not None and self.selected is None and count:
             self.selected = self._nearest(count - 1 if self._anchor == "end" else 0, width, count)
+        elif self.selected is None and count and self.size.height and self._rowless != (width, count):
+            # What was shown first had no row for the cursor (nothing was lost yet): what came since may have one.
+            self.selected = self._nearest(self.top, width, count)
+            self._reveal = self._reveal or self.selected is not None
+        self._rowless = (width, count) if self.selected is None else None
         if self.size.height:
             self._anchor = None
             if self._reveal and self.selected is not None:

@@ -141,7 +141,9 @@ class CompletionsReader:
                 if part.kind == "call" and part.tool is not None:
                     call = Call(part.tool, part.arguments or "", part.call_id)
                 piece = Piece(part.kind, part.text, where, part.call_id, None, part.tool, part.tokens)
-                lane.reply(piece, call, stays=False)
+                ident = lane.reply(piece, call, stays=False)
+                if part.kind != "thinking":
+                    lane.comes(ident)
         draft.set_goal(self._list.goal_text, declared=False)
 
     def extract(self, raw: bytes, part: int) -> str | None:
