@@ -149,7 +149,7 @@ class Inspector(App[None]):
 
     def on_run_changed(self, message: RunChanged) -> None:
         self.run_screen.take(message.run, message.index)
-        self._set_title(message.run)
+        self._set_title(message.run, message.line)
         self._ring(message.run, message.index)
 
     def on_runs_changed(self, message: RunsChanged) -> None:
@@ -180,11 +180,9 @@ class Inspector(App[None]):
             self.bell()
         self._alarms = (run.id, count)
 
-    def _set_title(self, run: Run) -> None:
+    def _set_title(self, run: Run, line: str) -> None:
         """The terminal's title says what `agentmem line` says."""
-        from agentmem.inspect.telling.status_line import status_line
-
-        title = safe.line(f"{safe.name(run.id, 20)} {status_line(run)}")
+        title = safe.line(f"{safe.name(run.id, 20)} {line}")
         if title != self._titled:
             self._write(("" if self._titled else "\x1b[22;2t") + f"\x1b]2;{title}\x07")
             self._titled = title

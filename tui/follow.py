@@ -107,6 +107,8 @@ class Follower:
     def _message(self, event: Any) -> Message | None:
         match type(event).__name__:
             case "RunChanged":
+                from agentmem.inspect.telling.status_line import status_line
+
                 from .index import build
 
                 run: Run = event.run
@@ -115,7 +117,7 @@ class Follower:
                 if other or self._reading:
                     _settle(run)
                 self._known[run_name(run)] = _figures(run, index)
-                return RunChanged(run, index)
+                return RunChanged(run, index, status_line(run))
             case "RunsChanged":
                 self._infos = event.infos
                 return RunsChanged(self._enriched())

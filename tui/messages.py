@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class RunChanged(Message):
-    """A new value of the open run, with its index computed in the worker."""
+    """A new value of the open run, with its index and what `agentmem line` says of it, computed in the worker."""
 
-    def __init__(self, run: Run, index: Index) -> None:
+    def __init__(self, run: Run, index: Index, line: str) -> None:
         super().__init__()
-        self.run, self.index = run, index
+        self.run, self.index, self.line = run, index, line
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, RunChanged) and message.run.id == self.run.id

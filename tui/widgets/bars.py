@@ -19,8 +19,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 RISING = " ▁▂▃▄▅▆▇█"
 LEVELS = " ━◆─╌·✗▲"
 """Levels of a lifeline, the later the worse: a cell that stands for many steps shows the worst."""
-_RANKED = {ord(glyph): chr(65 + rank) for rank, glyph in enumerate(LEVELS)}
-_GLYPH = {chr(65 + rank): glyph for rank, glyph in enumerate(LEVELS)}
+_WORST = LEVELS[::-1]
 _ROLE = {"━": "state", "◆": "state", "─": "label", "╌": "text-warning", "·": "label", "✗": "text-error",
          "▲": "text-error", "▼": "text-primary", "−": "text-warning"}  # fmt: skip
 _AFTER = {"◆": "━", "▲": "·", "✗": "·", "▼": "·", "−": "·"}
@@ -129,9 +128,9 @@ def lifeline_spans(lifeline: Lifeline, axis: Axis, cursor: int | None = None) ->
 @lru_cache(maxsize=64)
 def worst_levels(lifeline: Lifeline, axis: Axis) -> tuple[str, ...]:
     """The worst level of each bucket. Kept, because the cursor moves more often than the axis."""
-    ranked, first = lifeline.levels.translate(_RANKED), lifeline.first
-    parts = (ranked[max(0, low - first) : max(0, high - first + 1)] for low, high in axis.buckets())
-    return tuple(_GLYPH.get(max(part, default="A"), "·") for part in parts)
+    levels, first = lifeline.levels, lifeline.first
+    parts = (levels[max(0, low - first) : max(0, high - first + 1)] for low, high in axis.buckets())
+    return tuple(next((glyph for glyph in _WORST if glyph in part), "·" if part else " ") for part in parts)
 
 
 def merged(spans: Sequence[Span]) -> tuple[Span, ...]:

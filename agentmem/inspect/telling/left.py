@@ -67,16 +67,16 @@ def still_held(drop: Drop, step: Step) -> bool:
 
 def nothing_lost(run: Run, lanes: Sequence[Lane]) -> str:
     """What is said where no drop is known: never "no drops" where the file cannot tell."""
-    steps = [step for lane in lanes for step in lane.steps]
+    steps = [lane.steps for lane in lanes if lane.steps]
     if run.provenance == "partial":
         if not steps:
             return "Unknown: this format keeps no prompt."
-        if any(len(lane.steps[-1].prompt) for lane in lanes if lane.steps):
+        if any(len(one[-1].prompt) for one in steps):
             return "Unknown: what the model saw is not in this file. The prompts shown are only what the file suggests."
         if len(lanes) > 1:
             return "Unknown: this format keeps no prompt."
-        return f"Unknown: this format keeps no prompt for steps {steps[0].number} to {steps[-1].number}."
-    if all(step.open for step in steps):
+        return f"Unknown: this format keeps no prompt for steps {steps[0][0].number} to {steps[-1][-1].number}."
+    if all(step.open for one in steps for step in one):
         return "No step has finished yet: nothing can have been lost."
     return f"No drops in {steps_of(lanes)}."
 
