@@ -100,6 +100,7 @@ class MessageList:
         self.goal_text: str | None = None
         """The first user text that is no result and no compaction preamble."""
         self.starts_orphaned = False
+        """Whether it begins behind the first request: no user text in it is the goal, and no piece is one."""
         self.first_change: bool = False
         """Whether the last version changed what stood before its new messages."""
         self.same = 0
@@ -164,7 +165,7 @@ class MessageList:
         self.compaction = None
         self._rewritten = NOTHING
         self.joined = start + (blocks[-1][0] + blocks[-1][2] if blocks else 0) == known
-        self.late = late = late and start < known and self.joined and self._answers(items[end - keep :]) == 1
+        self.late = late = late and start < known and self.joined and self.answers(items[end - keep :]) == 1
         if on_folded is not None and calls == 1 and self._folded(items[end - keep :], start, blocks):
             on_folded(self.lane.close())
         if start < known and not late:
@@ -196,7 +197,7 @@ class MessageList:
         last = next((self._contents[place] for place in reversed(stand) if self._contents[place][0]), None)
         return last is None or self._contents.count(last) == 1
 
-    def _answers(self, items: Iterable[Item]) -> int:
+    def answers(self, items: Iterable[Item]) -> int:
         """How many model calls these messages are the answers of."""
         calls, inside = 0, False
         for item in items:

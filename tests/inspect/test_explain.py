@@ -16,6 +16,7 @@ from agentmem.inspect.telling.explain import (
     explain_prompt,
     explain_waiting,
     not_drops,
+    where_text,
 )
 from agentmem.inspect.telling.marks import GOALS
 from agentmem.model import Usage, Where
@@ -180,3 +181,11 @@ def test_the_header_is_explained_with_the_figures_of_the_moment_and_with_no_othe
 def test_the_agents_state_is_explained_as_it_is(changes: dict[str, object], words: str) -> None:
     run = replace(story(), **changes)
     assert words in said(explain_header(run, run.main.steps[-1], now=19.0))
+
+
+def test_a_piece_of_an_earlier_version_is_not_placed_in_the_file_as_it_is() -> None:
+    """What is kept of a version has a hash where a place in a file has a byte."""
+    assert where_text(Where("history:/runs/a.json", 7_499_196_787_752_852_125, 90)) == (
+        "source: an earlier version of /runs/a.json, kept in the history"
+    )
+    assert where_text(Where("/runs/a.json", 12, 90)) == "source: /runs/a.json, byte 12"

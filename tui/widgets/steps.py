@@ -93,6 +93,8 @@ class StepsPane(Pane):
         here = index == self.selected
         scale = self._scale(width)
         size, parts = lane.size(step.n), lane.parts(step.n)
+        # Of an open step the header says how rough its figure is.
+        figure = f"≈{thousands(size)}" if step.unsure is not None and size is not None else thousands(size)
         spans = [
             Span(f" {step.number:>4} ", "foreground" if here else "label", here),
             *self._mark(step),
@@ -103,7 +105,7 @@ class StepsPane(Pane):
             Span(bar(parts.state or 0, STATE_CELLS, scale), "state"),
             Span(" "),
             Span(bar(parts.trace or 0, trace, scale), "primary" if here else "trace"),
-            Span(fit(thousands(size), 7, right=True), "foreground", here),
+            Span(fit(figure, 7, right=True), "foreground", here),
         ]
         if delta:
             spans.append(self._delta(step, size, delta))

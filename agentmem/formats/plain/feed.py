@@ -81,8 +81,6 @@ class Feed:
         """So many messages stood before the first answer that came with the last version."""
         self._system = False
         self._versions = 0
-        self._late = False
-        """Whether the first version seen begins behind the first request."""
         self._known: set[int] = set()
         """Hashes of all messages seen."""
         self._run_id: object = None
@@ -135,6 +133,8 @@ class Feed:
         self._list.prefix(prefix)
         self._envelope(rest, at)
         before, self._sent, self._folded = self._unfold(rest, fresh), None, None
+        if not self._versions and _begins_late(rest.get("step"), fresh, self._list.answers(fresh)):
+            self._list.starts_orphaned = True
         if draft.synthetic or (not lane.steps and fields and not fresh and not stands):
             self._state_only(fields, at)
         else:
@@ -161,10 +161,7 @@ class Feed:
         lane.notes = _notes(rest)
         if not draft.synthetic and not missed:
             lane.fields = self._finder.assign(fields, self._text_of, self._may_hold)
-        if not self._versions:
-            self._late = _late(rest.get("step"), fresh, len(lane.steps))
-        guessed = None if self._late else self._list.goal_text
-        apply_goal(draft, fields, guessed, self._late or self._list.starts_orphaned)
+        apply_goal(draft, fields, self._list.goal_text, self._list.starts_orphaned)
         if not stands:
             self._system = any(b'"system"' in item.data[:60] for item in fresh)
         system = self._system or any(piece.kind == "system" for piece in prefix)
@@ -252,12 +249,22 @@ class Feed:
         return text[where.span[0] : where.span[1]] if text is not None and where.span else text
 
 
-def _late(step: object, items: Sequence[Item], answers: int) -> bool:
-    """Whether a list begins with an answer and has fewer than its count of steps: its first user text is no goal."""
-    if isinstance(step, bool) or not isinstance(step, int) or step <= answers + 1:
-        return False
-    roles = (_role(decode(item.data)) for item in items)
-    return next((found for found in roles if found not in ("system", "developer")), None) == "assistant"
+def _begins_late(step: object, items: Sequence[Item], answers: int) -> bool:
+    """Whether what was asked first is not in a list with so many answers: a result stands before them, or it begins
+    with an answer that calls a tool, or with any answer and it has fewer than its count of steps."""
+    asked = False
+    for item in items:
+        if not isinstance(value := _decoded(item.data), Mapping):
+            continue
+        message = split(value)
+        kinds = {part.kind for part in message.parts}
+        if message.role == "assistant":
+            far = isinstance(step, int) and not isinstance(step, bool) and step > answers + 1
+            return not asked and (far or "call" in kinds)
+        if kinds & {"result", "error"}:
+            return True
+        asked = asked or bool(kinds - {"system", "tools"})
+    return False
 
 
 def _asks(items: Sequence[Item]) -> bool:

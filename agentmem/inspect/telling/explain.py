@@ -50,6 +50,8 @@ def _frames(prompt: Prompt) -> int:
 def where_text(where: Where | None) -> str:
     if where is None:
         return "source: not in a file"
+    if where.source.startswith("history:"):
+        return f"source: an earlier version of {line(where.source.removeprefix('history:'))}, kept in the history"
     at = f"line {where.line}" if where.line is not None else f"byte {where.offset:,}"
     return f"source: {line(where.source)}, {at}"
 

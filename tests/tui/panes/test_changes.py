@@ -80,6 +80,8 @@ def test_against_another_base_the_title_names_it() -> None:
     assert "".join(span.text for span in left) == "step 30 against 20"
     counts = "".join(span.text for span in right)
     assert counts.startswith("▲1  +") and "tokens" in counts
+    back = sheet_of(run, 16, context_of(run, changes=True, base=("main", 15)))
+    assert "−" in "".join(span.text for span in back.heading()[1]).split("  ")[-1]
 
 
 def test_the_first_step_is_all_new() -> None:

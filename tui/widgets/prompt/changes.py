@@ -40,7 +40,7 @@ class View(msgspec.Struct, frozen=True, eq=False):
             if number:
                 spans.append(Span(f"{glyph}{number}  ", role, True))
         if delta is not None:
-            spans.append(Span(f"{'+' if delta > 0 else ''}{thousands(delta)} tokens"))
+            spans.append(Span(f"{'+' if delta > 0 else '−' if delta < 0 else ''}{thousands(abs(delta))} tokens"))
         return tuple(spans)
 
 
