@@ -110,7 +110,7 @@ def _one(source: Opened, value: Run, args: argparse.Namespace) -> None:
         return
     frames = sum(one.field == FRAME for one in step.prompt)
     saw = count(len(step.prompt) - frames, "piece") + (f" and {frames} of words around fields" if frames else "")
-    out = [f"step {step.number} of {lane.id}: {tokens(step.tokens.prompt)} in {saw}, goal {marks.GOALS[step.goal][1]}"]
+    out = [f"step {step.number} of {lane.id}: {tokens(step.tokens.prompt)} in {saw}, goal {marks.goal_said(step)[1]}"]
     if step.unsure is not None:
         out.append(f"? {marks.UNSURE[step.unsure]}")
     for title, pieces in (
@@ -182,7 +182,7 @@ def rows(value: Run, lane: Lane) -> list[str]:
         body.append((
             str(step.number), marks.shown(masks[place], letters.get(step.n, "")), action(step), outcome(step),
             size(parts.state), size(parts.trace), about + size(total), change,
-            marks.GOALS[step.goal][1],
+            marks.goal_said(step)[1],
         ))  # fmt: skip
         before = total
     if any(reported(step) is not None for step in lane.steps):

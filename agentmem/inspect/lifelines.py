@@ -80,10 +80,10 @@ def goal_lifeline(run: Run, lane_id: str) -> Lifeline:
     for step in lane.steps:
         if step.drops:
             drops.extend(drop for drop in step.drops if drop.kind == "goal")
-        if step.goal == "unknown":
+        if step.goal == "unknown" and not step.loses_goal:
             levels.append(NOT_YET)
             continue
-        if step.goal == "missing":
+        if step.goal == "missing" or step.loses_goal:
             levels.append(GONE)
             continue
         held = goal_field(step.fields)

@@ -117,6 +117,11 @@ class Step(msgspec.Struct, frozen=True, eq=False):
         """What the screen shows and `--step` takes."""
         return self.n if self.own is None else self.own
 
+    @property
+    def loses_goal(self) -> bool:
+        """The goal left with this step, and whether before its call or right after it is not known."""
+        return self.goal == "unknown" and self.unsure == "cut" and any(drop.kind == "goal" for drop in self.drops)
+
 
 class Lane(msgspec.Struct, frozen=True, eq=False):
     id: str

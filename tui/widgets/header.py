@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from agentmem.inspect.telling.marks import GOALS
+from agentmem.inspect.telling.marks import goal_said
 from agentmem.inspect.telling.pulse import GONE, READ_ANEW
 
 from ..context import View
@@ -56,7 +56,7 @@ def goal(view: View, short: bool) -> tuple[Span, ...]:
         "changed": (f" at {since}", "text-warning"),
         "unknown": ("", "label"),
     }[step.goal]
-    return Span("goal ", "label"), Span(" ".join(GOALS[step.goal]) + more, role, True)
+    return Span("goal ", "label"), Span(" ".join(goal_said(step)) + more, role, True)
 
 
 def items(view: View, short: bool, terse: bool) -> list[Item]:
@@ -91,7 +91,7 @@ def items(view: View, short: bool, terse: bool) -> list[Item]:
         bare = ((called,), ()) if lane.lane is run.main else ((called,),)
         found.append(Item(LANE, (Span("lane ", "label"), called), shorter=bare))
     label, status = goal(view, terse)
-    less = (" ".join(GOALS[step.goal]), GOALS[step.goal][0])
+    less = (" ".join(goal_said(step)), goal_said(step)[0])
     found.append(Item(GOAL, (label, status), shorter=tuple((label, _text(status, said)) for said in less)))
     found.append(Item(TOKENS, (Span(figure, bold=True),)))
     if run.window:

@@ -104,12 +104,14 @@ def explain_header(run: Run, step: Step, size: str = "", now: float | None = Non
 
 
 def _goal_word(step: Step) -> str:
-    return " ".join(marks.GOALS[step.goal])
+    return " ".join(marks.goal_said(step))
 
 
 def _goal(run: Run, step: Step) -> str:
     if step.goal == "unknown" and run.goal is not None and run.hidden:
         return f"the goal stands in nothing that is known of this prompt, {not_known(run)}"
+    if step.loses_goal:
+        return f"the goal left with this step: {marks.UNSURE['cut']}"
     return GOALS[step.goal]
 
 

@@ -29,6 +29,8 @@ GOALS: Mapping[str, tuple[str, str]] = {
     "changed": ("~", "changed"), "unknown": ("?", "unknown"),
 }  # fmt: skip
 """Where the goal stands in a prompt (`Step.goal`) -> mark, word."""
+GOAL_LEFT = ("?", "left")
+"""In its place where the goal left with a step, before its call or right after it."""
 UNSURE: Mapping[str, str] = {
     "unseen": "older messages stood in it that were gone before this file was looked at: its size is unknown",
     "between": "messages stood in it that were cut between two versions that were seen: its size is unknown",
@@ -96,6 +98,11 @@ def mark_of(step: Step) -> int:
         if attempt.outcome in FAILED:
             return mask | ERROR
     return mask
+
+
+def goal_said(step: Step) -> tuple[str, str]:
+    """Mark and word for where the goal stands in a prompt, or that it left there (`Step.loses_goal`)."""
+    return GOAL_LEFT if step.loses_goal else GOALS[step.goal]
 
 
 def goal_left(steps: Sequence[Step], n: int) -> int:

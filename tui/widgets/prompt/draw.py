@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from rich.cells import cell_len
 
-from agentmem.inspect.telling.marks import ERROR, FAILED, GOALS, SILENT
+from agentmem.inspect.telling.marks import ERROR, FAILED, SILENT, goal_said
 from agentmem.inspect.telling.marks import GLYPHS as MARKS
 from agentmem.model import Attempt, Drop, Field, Segment, Step
 
@@ -202,7 +202,7 @@ def goal_note(step: Step, since: int | None = None) -> tuple[str, str]:
         "changed": ("", "text-warning"),
         "unknown": ("", "label"),
     }[step.goal]
-    return " ".join(GOALS[step.goal]) + more, role
+    return " ".join(goal_said(step)) + more, role
 
 
 def then_line(step: Step, width: int) -> Line:
