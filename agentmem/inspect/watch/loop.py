@@ -192,9 +192,11 @@ class Watch:
             self._open.move_to_end(name)
             self._tell(opened, emit)
         self._refresh(emit)
-        # What was written between the look and the plan is seen by the second look.
+        # What was written between the look and the plan is seen by the second look; a long file is looked at again in
+        # any case, once its first part is drawn.
         self._plan()
-        self._refresh(emit)
+        if not self._slice:
+            self._refresh(emit)
 
     def _changed(self, changed: set[str], emit: Emit) -> None:
         """Paths changed: the chosen run is looked at first, then the rows of the others."""
