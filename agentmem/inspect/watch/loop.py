@@ -71,6 +71,8 @@ class Watch:
         self._retry = 0.0
         """Seconds until the chosen run is looked at again, because it was half written or not read to its end."""
         self._slice = 0
+        self._drawn = 0.0
+        """Until then the screen draws the first part of a long file; of `time.monotonic`."""
         self._half_since: float | None = None
         self._last: Run | None = None
         """As told last."""
@@ -128,7 +130,7 @@ class Watch:
                     self._answer(message, emit)
                 if changed:
                     self._retry = min(self._retry, FIRST_RETRY)
-                if changed or self._retry:
+                if changed or (self._retry and time.monotonic() >= self._drawn):
                     self._changed(changed, emit)
                 self._sampler.note(changed)
                 read = self._sampler.work(self._catalogue.holds, self._opened_at, self._shown_path(), WORK_SECONDS)
@@ -267,6 +269,7 @@ class Watch:
             done, total = opened.behind
             short = (total - done) * SLICES[0] <= done * DRAWN_SECONDS
             self._retry = 0.001 if self._slice > 1 or short else DRAWN_SECONDS
+            self._drawn = time.monotonic() + self._retry
             emit(Progress(*opened.behind))
             return
         if self._slice:
