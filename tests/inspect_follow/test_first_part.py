@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentmem.inspect.watch import LifelineReady, Progress, RunChanged, loop
+from agentmem.inspect.watch.catalogue import Catalogue
 from tests.inspect_follow.following import Following
 
 
@@ -31,6 +32,23 @@ def test_what_follows_the_first_part_waits_for_the_screen(tmp_path: Path, monkey
         parts = [one.run for one in seen.events if isinstance(one, RunChanged) and one.run.path == str(long)]
         assert len(parts) == 1 and 0 < len(parts[0].main.steps) < 20_000
         seen.until(lambda s: s.run is not None and len(s.run.main.steps) >= 20_000)
+
+
+def test_a_run_that_left_the_list_before_it_was_opened_gives_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the row of a server that could not be asked at first: the loop goes on and opens what is there."""
+    first = Catalogue.first
+    asked: list[str | None] = []
+
+    def gone_at_first(self: Catalogue) -> str | None:
+        asked.append(first(self))
+        return "what is not there" if len(asked) == 1 else asked[-1]
+
+    monkeypatch.setattr(Catalogue, "first", gone_at_first)
+    with Following(written(tmp_path / "a.jsonl", 20)) as seen:
+        seen.until(lambda s: s.run is not None and len(s.run.main.steps) >= 20)
+    assert len(asked) > 1
 
 
 def test_a_file_that_is_read_soon_is_read_without_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

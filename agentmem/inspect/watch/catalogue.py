@@ -72,6 +72,10 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self._shown)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether a run of that name can be opened."""
+        return name in self._found
+
     def origin(self, name: str) -> RunInfo:
         """What a run is opened by. Raises KeyError."""
         return self._found[name]

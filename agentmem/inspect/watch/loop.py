@@ -216,6 +216,11 @@ class Watch:
         if name is None:
             return
         opened = self._open.get(name)
+        if opened is None and name not in self._catalogue:
+            # It left the list before it was opened, as the row of a server that could not be asked at first does:
+            # another one is chosen.
+            self._chosen = None
+            return
         seconds = SLICES[min(self._slice, len(SLICES) - 1)] if opened is None or self._slice else BURST_SECONDS
         try:
             if opened is None:
