@@ -82,17 +82,29 @@ def signature_of(status: os.stat_result) -> Signature:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid, status.st_gid
 
 
+_NEARLY = 1_048_576
+"""So many bytes are read to the end of a file although the time is over, for as long as `Slice.more`."""
+_MORE, _MOST_MORE = 30, 0.15
+
+
 class Slice(msgspec.Struct):
     """What one look at append files may read, and what it left for the next one."""
 
     until: float
     """Of `time.monotonic`."""
+    more: float = 0.0
+    """Seconds beyond it for a file that is nearly read."""
     behind: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Path -> (bytes read, size) of files that were not read to their end."""
 
     @property
     def over(self) -> bool:
         return time.monotonic() >= self.until
+
+    def over_before(self, left: int) -> bool:
+        """Whether to stop with so many bytes left: what is nearly read is read, so that no short file is shown in
+        parts."""
+        return time.monotonic() >= self.until + (self.more if left <= _NEARLY else 0.0)
 
 
 _SLICE: ContextVar[Slice | None] = ContextVar("slice", default=None)
@@ -101,7 +113,7 @@ _SLICE: ContextVar[Slice | None] = ContextVar("slice", default=None)
 @contextmanager
 def slice_of(seconds: float) -> Iterator[Slice]:
     """Inside, append files stop after about so long, between two records; the next look reads on from there."""
-    given = Slice(time.monotonic() + seconds)
+    given = Slice(time.monotonic() + seconds, min(_MORE * seconds, _MOST_MORE))
     token = _SLICE.set(given)
     try:
         yield given
@@ -227,7 +239,8 @@ class AppendFile:
                     start = end + 1
                     if record.data:
                         yield record
-                        if given is not None and given.over and self.offset < status.st_size:
+                        left = status.st_size - self.offset
+                        if given is not None and left > 0 and given.over_before(left):
                             self._stop(descriptor, status, given)
                             return
                 parts = [data[start:]]
