@@ -82,9 +82,8 @@ def signature_of(status: os.stat_result) -> Signature:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid, status.st_gid
 
 
-_NEARLY = 1_048_576
-"""So many bytes are read to the end of a file although the time is over, for as long as `Slice.more`."""
-_MORE, _MOST_MORE = 30, 0.15
+NEARLY = 4_194_304
+"""So many bytes before its end a file is nearly read (`Slice.more`)."""
 
 
 class Slice(msgspec.Struct):
@@ -104,16 +103,17 @@ class Slice(msgspec.Struct):
     def over_before(self, left: int) -> bool:
         """Whether to stop with so many bytes left: what is nearly read is read, so that no short file is shown in
         parts."""
-        return time.monotonic() >= self.until + (self.more if left <= _NEARLY else 0.0)
+        return time.monotonic() >= self.until + (self.more if left <= NEARLY else 0.0)
 
 
 _SLICE: ContextVar[Slice | None] = ContextVar("slice", default=None)
 
 
 @contextmanager
-def slice_of(seconds: float) -> Iterator[Slice]:
-    """Inside, append files stop after about so long, between two records; the next look reads on from there."""
-    given = Slice(time.monotonic() + seconds, min(_MORE * seconds, _MOST_MORE))
+def slice_of(seconds: float, more: float = 0.0) -> Iterator[Slice]:
+    """Inside, append files stop after about so long, between two records, and those that are nearly read so many
+    seconds later (`more`); the next look reads on from there."""
+    given = Slice(time.monotonic() + seconds, more)
     token = _SLICE.set(given)
     try:
         yield given

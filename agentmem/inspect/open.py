@@ -17,6 +17,9 @@ from agentmem.inspect.telling.pulse import CUT, NO_PERMISSION
 from agentmem.inspect.texts import Texts
 from agentmem.model import Run, RunInfo, Segment
 
+NEARLY_SECONDS = 0.15
+"""How much longer than it was given a file is read that is nearly read: no short one is shown in parts."""
+
 
 class SeveralRuns(Exception):
     """A target holds several runs and none was chosen; `runs` lists them."""
@@ -64,7 +67,7 @@ class Opened:
     def _look(self, seconds: float | None) -> bool:
         if seconds is None:
             return self.reader.refresh()
-        with slice_of(seconds) as given:
+        with slice_of(seconds, NEARLY_SECONDS) as given:
             changed = self.reader.refresh()
         left = given.behind.values()
         self.behind = (sum(done for done, _ in left), sum(total for _, total in left)) if left else None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentmem.inspect import open as opening
 from agentmem.inspect.watch import LifelineReady, Progress, RunChanged, loop
 from agentmem.inspect.watch.catalogue import Catalogue
 from tests.inspect_follow.following import Following
@@ -22,6 +23,7 @@ def written(path: Path, steps: int) -> Path:
 def test_what_follows_the_first_part_waits_for_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever else the loop is woken for meanwhile: here a question."""
     monkeypatch.setattr(loop, "SLICES", (0.0005, 0.03, 5.0))
+    monkeypatch.setattr(opening, "NEARLY_SECONDS", 0.0)  # as of a file that is much longer
     monkeypatch.setattr(loop, "DRAWN_SECONDS", 1.0)
     long = written(tmp_path / "long.jsonl", 20_000)
     with Following(long) as seen:
@@ -52,7 +54,8 @@ def test_a_run_that_left_the_list_before_it_was_opened_gives_way(
 
 
 def test_a_file_that_is_read_soon_is_read_without_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "SLICES", (0.02, 5.0))
+    monkeypatch.setattr(loop, "SLICES", (0.0, 5.0))
     monkeypatch.setattr(loop, "DRAWN_SECONDS", 60.0)
-    with Following(written(tmp_path / "a.jsonl", 2_000)) as seen:
-        seen.until(lambda s: s.run is not None and len(s.run.main.steps) >= 2_000)
+    with Following(written(tmp_path / "a.jsonl", 200)) as seen:
+        seen.until(lambda s: s.run is not None)
+        assert seen.run is not None and len(seen.run.main.steps) >= 200

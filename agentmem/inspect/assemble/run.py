@@ -74,12 +74,10 @@ class Assembler:
             draft.goal_declared, tuple(lanes), self._gaps(), tuple(draft.problems), status, draft.counter, window,
             source, draft.model, tuple(cycles), tuple(waiting), Survivals(survivals), draft.synthetic, draft.changed_at,
             self._pending(status), draft.notice, draft.results_known, draft.unknown, draft.past_unknown,
+            earlier=draft.earlier, ended_as=draft.ended_as if status == "ended" else None,
         )  # fmt: skip
-        ended_as = draft.ended_as if status == "ended" else None
-        if draft.begun or draft.earlier or ended_as:
-            self._run = replace(
-                self._run, begun=self._begun(self._run), earlier=draft.earlier, ended_as=ended_as
-            )
+        if draft.begun:
+            self._run = replace(self._run, begun=self._begun(self._run))
         return self._run
 
     def spared(self, lane: str, n: int) -> tuple[Spared, ...]:

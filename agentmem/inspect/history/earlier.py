@@ -6,14 +6,12 @@ Of a file that is overwritten they are in the history store; a file that grows h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
 from agentmem.formats.loose import decode, encode
-from agentmem.formats.source import Unreadable
 from agentmem.inspect.history.store import HistoryStore
 from agentmem.model import Where
 
@@ -36,9 +34,8 @@ class Stood(msgspec.Struct, frozen=True):
 
 def kept(store: Path, path: str) -> list[Stood]:
     """The runs of a file that is overwritten. Raises Unreadable for a damaged store."""
-    with closing(_reading(store)) as history:
+    with HistoryStore.reading(store) as history:
         found = history.generations(path)
-        _whole(history, store)
     return [Stood(number, number == len(found), one.bytes, one.versions, one.started, one.seen)
             for number, one in enumerate(found, 1)]  # fmt: skip
 
@@ -46,7 +43,7 @@ def kept(store: Path, path: str) -> list[Stood]:
 def kept_lines(store: Path, path: str, number: int) -> Iterator[bytes]:
     """One of them: each version of the file, whole, as one line. Raises IndexError for a number that is not there,
     Unreadable for a damaged store."""
-    with closing(_reading(store)) as history:
+    with HistoryStore.reading(store) as history:
         of = history.generations(path)[number - 1].id
         for version in history.past(path, of):
             messages = [history.message(path, key) for key in version.messages]
@@ -54,7 +51,6 @@ def kept_lines(store: Path, path: str, number: int) -> Iterator[bytes]:
             # A list alone has nothing beside it.
             rest["messages"] = [decode(message) for message in messages if message is not None]
             yield encode(rest)
-        _whole(history, store)
 
 
 def grown(path: str, began: tuple[Where, ...]) -> list[Stood]:
@@ -74,12 +70,3 @@ def grown_lines(path: str, began: tuple[Where, ...], number: int) -> Iterator[by
 def _parts(path: str, began: tuple[Where, ...]) -> list[tuple[int, int]]:
     edges = [0, *(where.offset for where in began), Path(path).stat().st_size]
     return list(pairwise(edges))
-
-
-def _reading(store: Path) -> HistoryStore:
-    return HistoryStore(store, read_only=True)
-
-
-def _whole(history: HistoryStore, store: Path) -> None:
-    if history.notice:
-        raise Unreadable(f"{store}: {history.notice}")

@@ -11,7 +11,7 @@ import time
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -336,16 +336,22 @@ class HistoryStore:
     # -- for `agentmem history` -----------------------------------------------------------------------------------
 
     @staticmethod
-    def listing(path: Path) -> list[Kept]:
-        """What the store holds, largest first. Raises Unreadable."""
-        store = HistoryStore(path, read_only=True)
-        rows = store._rows(
-            "SELECT path, sum((SELECT count(*) FROM version v WHERE v.generation=g.id)), sum(bytes) AS size, count(*) "
-            "FROM generation g GROUP BY path ORDER BY size DESC", (),
-        )  # fmt: skip
-        store.close()
+    @contextmanager
+    def reading(path: Path) -> Iterator[HistoryStore]:
+        """The store, to be read only. Raises Unreadable at the end for one that is damaged."""
+        with closing(HistoryStore(path, read_only=True)) as store:
+            yield store
         if store.notice:
             raise Unreadable(f"{path}: {store.notice}")
+
+    @staticmethod
+    def listing(path: Path) -> list[Kept]:
+        """What the store holds, largest first. Raises Unreadable."""
+        with HistoryStore.reading(path) as store:
+            rows = store._rows(
+                "SELECT path, sum((SELECT count(*) FROM version v WHERE v.generation=g.id)), sum(bytes) AS size, "
+                "count(*) FROM generation g GROUP BY path ORDER BY size DESC", (),
+            )  # fmt: skip
         return [Kept(str(where), int(versions), int(size), int(runs)) for where, versions, size, runs in rows]
 
     @staticmethod

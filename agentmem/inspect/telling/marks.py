@@ -109,7 +109,7 @@ def goal_left(steps: Sequence[Step], n: int) -> int:
     """n of the step at which the goal left, where step `n` is the first that is known to lack it: the one before, if it
     was cut before its call or right behind it; the loss is told there."""
     before = steps[n - 2] if 2 <= n <= len(steps) else None
-    return n - 1 if before is not None and before.goal == "unknown" and before.unsure == "cut" else n
+    return n - 1 if before is not None and before.loses_goal else n
 
 
 class Numbers:

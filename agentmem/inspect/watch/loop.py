@@ -40,8 +40,7 @@ IDLE_SECONDS = 0.5
 SLICES = (0.005, 0.1, 0.2, 0.4, 0.8)
 """Seconds for which a long file is read before what was read is shown; the last one again and again."""
 DRAWN_SECONDS = 0.08
-"""How long reading waits for the screen to draw the first slice, beside which drawing would take four times as long;
-what is read sooner than that is read at once."""
+"""How long reading waits for the screen to draw the first slice: beside it drawing would take four times as long."""
 BURST_SECONDS = 0.4
 """The same for what was appended to a run that is shown: a burst is told once, not in parts that are each drawn."""
 KEPT_OPEN = 4
@@ -271,9 +270,7 @@ class Watch:
             self._half_since = time.monotonic()
         if opened.behind is not None:
             self._slice += 1
-            done, total = opened.behind
-            short = (total - done) * SLICES[0] <= done * DRAWN_SECONDS
-            self._retry = 0.001 if self._slice > 1 or short else DRAWN_SECONDS
+            self._retry = 0.001 if self._slice > 1 else DRAWN_SECONDS
             self._drawn = time.monotonic() + self._retry
             emit(Progress(*opened.behind))
             return

@@ -22,11 +22,16 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("sample", "data"), [(sample, data) for sample, all_ in FILES.items() for data in all_])
-def test_what_can_no_longer_be_read_is_said_at_every_look(tmp_path: Path, sample: str, data: bytes) -> None:
+def placed(tmp_path: Path, sample: str) -> Path:
+    """The sample in a folder of its own, with what stands beside it."""
     top = Path(sample).parts[0]
     shutil.copytree(ROOT / "sample_runs" / top, tmp_path / top)
-    path = tmp_path / sample
+    return tmp_path / sample
+
+
+@pytest.mark.parametrize(("sample", "data"), [(sample, data) for sample, all_ in FILES.items() for data in all_])
+def test_what_can_no_longer_be_read_is_said_at_every_look(tmp_path: Path, sample: str, data: bytes) -> None:
+    path = placed(tmp_path, sample)
     whole = path.read_bytes()
     reader = read(path)
     before = picture(reader.draft)
@@ -44,9 +49,7 @@ def test_what_can_no_longer_be_read_is_said_at_every_look(tmp_path: Path, sample
     "harbor-job/berths__a1/agent/trajectory.json", "mini-swe-agent/tides.traj.json", "swe-agent/depth.traj",
 ])  # fmt: skip
 def test_what_stands_before_the_records_may_come_with_the_first_of_them(tmp_path: Path, sample: str) -> None:
-    top = Path(sample).parts[0]
-    shutil.copytree(ROOT / "sample_runs" / top, tmp_path / top)
-    path = tmp_path / sample
+    path = placed(tmp_path, sample)
     whole = path.read_bytes()
     reader = read(path)
     before = picture(reader.draft)
